@@ -1,0 +1,30 @@
+"""The `llm:` section: which model answers, and how it is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from rltpf.config import Config
+
+
+class LLMConfig(Config):
+    backend: Literal["openai", "replay", "transformers"] = "openai"
+    """`openai`: any OpenAI-compatible server; `transformers`: a local folder or hub id; `replay`: a recorded transcript."""
+    model: str
+    """Model name as the server knows it, or folder or hub id. Part of the cache key: a replay has to name the recorded model."""
+    base_url: str | None = None
+    """Server address; None takes OPENAI_BASE_URL. The key comes from OPENAI_API_KEY alone."""
+    transcript: Path | None = None
+    """Recorded transcript that `replay` answers from."""
+    max_concurrent: int = Field(16, ge=1)
+    """Requests in flight at once."""
+    timeout: float = Field(120.0, gt=0)
+    """Seconds until one request is given up and tried again."""
+    retries: int = Field(6, ge=0)
+    """Tries after the first on 429, 5xx, time-outs and broken connections."""
+    temperature: float = Field(0.7, ge=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    max_tokens: int = Field(2048, ge=1)

@@ -1,0 +1,25 @@
+"""The `prover:` section of every config that needs Lean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from rltpf.config import Config
+
+
+class ProverConfig(Config):
+    toolchain: Literal["auto", "native", "embedded"] = "auto"
+    """`native` needs `lake`; `embedded` is Lean compiled to WebAssembly; `auto` takes native Lean when `lake` is on the PATH."""
+    project: Path | None = None
+    """Lake project whose dependencies (Mathlib, say) the header imports; native toolchain only."""
+    header: str | None = None
+    """Lean text before every statement (imports, opens). None: the toolchain's own default."""
+    workers: int = Field(1, ge=1)
+    """Lean processes. An embedded one takes 3.2 GB."""
+    timeout: float = Field(60.0, gt=0)
+    """Seconds of wall clock that one check may take inside Lean."""
+    max_heartbeats: int = Field(200_000, ge=1)
+    """Lean's own deterministic limit for one declaration."""
