@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rltpf.config import Config
+from rltpf.config import SAME_RESULTS, Config
 
 
 class LLMConfig(Config):
@@ -15,15 +15,15 @@ class LLMConfig(Config):
     """`openai`: any OpenAI-compatible server; `transformers`: a local folder or hub id; `replay`: a recorded transcript."""
     model: str
     """Model name as the server knows it, or folder or hub id. Part of the cache key: a replay has to name the recorded model."""
-    base_url: str | None = None
+    base_url: str | None = Field(None, json_schema_extra=SAME_RESULTS)
     """Server address; None takes OPENAI_BASE_URL. The key comes from OPENAI_API_KEY alone."""
     transcript: Path | None = None
     """Recorded transcript that `replay` answers from."""
-    max_concurrent: int = Field(16, ge=1)
+    max_concurrent: int = Field(16, ge=1, json_schema_extra=SAME_RESULTS)
     """Requests in flight at once."""
-    timeout: float = Field(120.0, gt=0)
+    timeout: float = Field(120.0, gt=0, json_schema_extra=SAME_RESULTS)
     """Seconds until one request is given up and tried again."""
-    retries: int = Field(6, ge=0)
+    retries: int = Field(6, ge=0, json_schema_extra=SAME_RESULTS)
     """Tries after the first on 429, 5xx, time-outs and broken connections."""
     temperature: float = Field(0.7, ge=0)
     top_p: float = Field(1.0, gt=0, le=1)

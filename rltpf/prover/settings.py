@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rltpf.config import Config
+from rltpf.config import SAME_RESULTS, Config
 
 
 class ProverConfig(Config):
@@ -17,7 +17,7 @@ class ProverConfig(Config):
     """Lake project whose dependencies (Mathlib, say) the header imports; native toolchain only."""
     header: str | None = None
     """Lean text before every statement (imports, opens). None: the toolchain's own default."""
-    workers: int = Field(1, ge=1)
+    workers: int = Field(1, ge=1, json_schema_extra=SAME_RESULTS)
     """Lean processes. An embedded one takes 3.2 GB."""
     timeout: float = Field(60.0, gt=0)
     """Seconds of wall clock that one check may take inside Lean."""
