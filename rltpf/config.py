@@ -6,6 +6,7 @@ Precedence: default < YAML < command line. Everything wrong is reported at once,
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
 import re
 import types
@@ -27,6 +28,7 @@ class Config(BaseModel):
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
+_Key = tuple[str, ...]
 
 SAME_RESULTS: dict[str, Any] = {"affects_results": False}
 """`json_schema_extra` of fields that change how a run goes but not what it finds: a resumed run may change them."""
@@ -44,8 +46,8 @@ class Option(NamedTuple):
 def load(cls: type[ConfigT], path: Path | str | None, overrides: Sequence[str] = ()) -> ConfigT:
     """The config from a YAML file and `--key.path value` arguments; raises `InputError` with a line for every fault.
 
-    Relative paths stay relative to the current directory. Types are strict ("3" is no integer, 1 no string), except that an
-    integer serves as a float and a string as a path.
+    Relative paths stay relative to the current directory. Types are strict ("3" is no integer, 1 no string), except
+    that an integer serves as a float and a string as a path.
     """
     values = _read(Path(path)) if path is not None else {}
     given, faults = _overrides(cls, overrides)
@@ -62,14 +64,14 @@ def load(cls: type[ConfigT], path: Path | str | None, overrides: Sequence[str] =
 
 
 def dump(config: Config) -> str:
-    """The resolved config as YAML that `load` reads back. Keys come from the environment alone, so it holds no secrets."""
+    """The resolved config as YAML that `load` reads back. Without secrets: API keys come from the environment alone."""
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=120)
 
 
 def describe(cls: type[Config]) -> list[Option]:
     """Every key of a config with type, default and docstring, nested sections as dotted keys."""
     return [
-        Option(".".join(path), _type_name(field.annotation), _default(field), " ".join((field.description or "").split()))
+        Option(".".join(path), _type_name(field.annotation), _default(field), inspect.cleandoc(field.description or ""))
         for path, field in _fields(cls)
     ]
 
@@ -135,9 +137,9 @@ def _read(path: Path) -> dict[str, Any]:
     return values
 
 
-def _overrides(cls: type[Config], words: Sequence[str]) -> tuple[dict[tuple[str, ...], Any], list[str]]:
+def _overrides(cls: type[Config], words: Sequence[str]) -> tuple[dict[_Key, Any], list[str]]:
     """`--a.b 1 --c=x --flag` as {("a", "b"): 1, ("c",): "x", ("flag",): True}, and faults."""
-    given: dict[tuple[str, ...], Any] = {}
+    given: dict[_Key, Any] = {}
     faults = []
     known = dict(_fields(cls))
     rest = list(words)
@@ -172,7 +174,7 @@ def _parse_value(text: str, field: FieldInfo | None) -> Any:
     return text if texts and value is not None and not isinstance(value, str) else value
 
 
-def _put(values: dict[str, Any], key: tuple[str, ...], value: Any) -> None:
+def _put(values: dict[str, Any], key: _Key, value: Any) -> None:
     """Set a dotted key, making sections on the way; what is not a section gives way and is replaced."""
     *sections, last = key
     for name in sections:
@@ -184,9 +186,9 @@ def _put(values: dict[str, Any], key: tuple[str, ...], value: Any) -> None:
 
 
 def _faults(
-    cls: type[Config], error: ValidationError, values: dict[str, Any], given: set[tuple[str, ...]], path: Path | str | None
+    cls: type[Config], error: ValidationError, values: dict[str, Any], given: set[_Key], path: Path | str | None
 ) -> list[str]:
-    found: dict[tuple[str, ...], str] = {}
+    found: dict[_Key, str] = {}
     for entry in error.errors():
         # Pydantic appends the branch of a union to the place: follow the data only as far as it goes.
         place: list[str] = []
@@ -206,7 +208,7 @@ def _faults(
     return lines
 
 
-def _explain(cls: type[Config], place: tuple[str, ...], entry: dict[str, Any], value: Any) -> str:
+def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any) -> str:
     kind = entry["type"]
     if kind == "missing":
         return f"is missing: add it to the YAML or pass --{'.'.join(place)}"
@@ -219,8 +221,8 @@ def _explain(cls: type[Config], place: tuple[str, ...], entry: dict[str, Any], v
         return f"unknown key ({hint or 'known: ' + ', '.join(siblings)})"
     if kind == "value_error":
         return str(entry["ctx"]["error"])
-    should = "should be a section of keys" if kind == "model_type" else entry["msg"].replace("Input should", "should", 1)
-    what = f"{should}, and is {_short(value)}"
+    message = "Input should be a section of keys" if kind == "model_type" else entry["msg"]
+    what = f"{message.replace('Input should', 'should', 1)}, and is {_short(value)}"
     if kind == "literal_error" and isinstance(value, str):
         choices = re.findall(r"'([^']*)'", entry["ctx"]["expected"])
         if close := difflib.get_close_matches(value, choices, n=1):
@@ -245,7 +247,7 @@ def _section(field: FieldInfo) -> type[Config] | None:
     return None
 
 
-def _fields(cls: type[Config], prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+def _fields(cls: type[Config], prefix: _Key = ()) -> Iterator[tuple[_Key, FieldInfo]]:
     """Leaves of the tree of sections."""
     for name, field in cls.model_fields.items():
         section = _section(field)
@@ -255,7 +257,7 @@ def _fields(cls: type[Config], prefix: tuple[str, ...] = ()) -> Iterator[tuple[t
             yield (*prefix, name), field
 
 
-def _keys(cls: type[Config], place: tuple[str, ...]) -> list[str]:
+def _keys(cls: type[Config], place: _Key) -> list[str]:
     """The keys of the section at `place`; none where the data went into something that is not a section."""
     section: type[Config] | None = cls
     for name in place:

@@ -1,4 +1,4 @@
-"""Errors that a user can mend."""
+"""Errors that end a command with one clear line."""
 
 from __future__ import annotations
 
@@ -11,3 +11,7 @@ class InputError(Exception):
     def __init__(self, *faults: str) -> None:
         super().__init__("\n".join(faults))
         self.faults: Sequence[str] = faults
+
+
+class RunError(Exception):
+    """The run cannot go on, and what it finished is kept: says why in one line. The command exits with 1."""

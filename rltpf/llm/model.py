@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from rltpf.errors import RunError
 from rltpf.records import Record
 
 
@@ -31,8 +32,8 @@ class Request(Record):
     """One question to a model.
 
     `role` says on whose behalf (generator, formaliser, back_translator, judge, solver): it routes and accounts, and is
-    not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that would otherwise be the
-    same request, so that the second answer to a question is not the cached first one.
+    not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that would otherwise be
+    the same request, so that the second answer to a question is not the cached first one.
     """
 
     role: str
@@ -54,7 +55,11 @@ class Completion(Record):
 
 
 class ModelError(Exception):
-    """A request that ended without a completion, after all retries."""
+    """A request that ended without a completion, after all retries: a recorded failure of its item."""
+
+
+class ModelUnavailable(RunError):
+    """No request can succeed (wrong key, unknown model, dead server). It is no `ModelError`, for it ends the run."""
 
 
 class ChatModel(Protocol):

@@ -12,9 +12,9 @@ from rltpf.config import SAME_RESULTS, Config
 
 class LLMConfig(Config):
     backend: Literal["openai", "replay", "transformers"] = "openai"
-    """`openai`: any OpenAI-compatible server; `transformers`: a local folder or hub id; `replay`: a recorded transcript."""
+    """`openai`: any compatible server; `transformers`: a local folder or hub id; `replay`: a recorded transcript."""
     model: str
-    """Model name as the server knows it, or folder or hub id. Part of the cache key: a replay has to name the recorded model."""
+    """Name as the server knows it, or folder or hub id. Part of the cache key: a replay names the recorded model."""
     base_url: str | None = Field(None, json_schema_extra=SAME_RESULTS)
     """Server address; None takes OPENAI_BASE_URL. The key comes from OPENAI_API_KEY alone."""
     transcript: Path | None = None

@@ -1,0 +1,173 @@
+"""Any server that speaks the OpenAI chat API: OpenAI itself, vLLM, llama.cpp, `transformers serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import os
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rltpf.errors import InputError
+from rltpf.llm.model import Completion, ModelError, ModelUnavailable, Request
+from rltpf.llm.settings import LLMConfig
+
+if TYPE_CHECKING:
+    from openai import APIStatusError
+
+FIRST_WAIT = 0.5
+LONGEST_WAIT = 60.0
+LONGEST_RETRY_AFTER = 600.0
+# llama.cpp answers a schema that it does not take with 500, which is also what a passing fault looks like.
+REFUSALS = 3
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """A try that may go better next time; `outage` where it can be the server's fault alone and not the request's."""
+
+    what: str
+    outage: bool
+    retry_after: float | None = None
+    status: int | None = None
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible server, asked with at most `max_concurrent` requests at once.
+
+    Retries are ours and not the client's, so that Retry-After, cut replies and empty replies are all treated alike.
+    """
+
+    def __init__(self, config: LLMConfig) -> None:
+        from openai import AsyncOpenAI
+
+        url = config.base_url or os.environ.get("OPENAI_BASE_URL")
+        key = os.environ.get("OPENAI_API_KEY")
+        if not key and not url:
+            raise InputError(
+                "llm: OPENAI_API_KEY is not set: set it, or point llm.base_url (or OPENAI_BASE_URL) at your own server"
+            )
+        self.name = config.model
+        # Our own deadline covers the whole request; the client's would start again with every byte that arrives.
+        self._client = AsyncOpenAI(base_url=url, api_key=key or "EMPTY", max_retries=0, timeout=None)
+        self._config = config
+        self._slots = asyncio.Semaphore(config.max_concurrent)
+        self._schemas: bool | None = None
+        """Whether the server takes `response_format`; None until it has shown it."""
+        self._last_success = -1.0
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply; raises `ModelError` after all retries, and `ModelUnavailable` where no request can succeed."""
+        began = time.monotonic()
+        faults: list[_Fault] = []
+        for number in range(self._config.retries + 1):
+            if faults:
+                await asyncio.sleep(_wait(number, faults[-1].retry_after))
+            refused = len(faults) >= REFUSALS and all(fault.status == 500 for fault in faults[-REFUSALS:])
+            async with self._slots:
+                outcome = await self._try(request, without_schema=refused and self._schemas is None)
+            if isinstance(outcome, Completion):
+                self._last_success = time.monotonic()
+                return outcome
+            faults.append(outcome)
+        what = f"no reply from {self.name} at {self._client.base_url} after {len(faults)} tries: {faults[-1].what}"
+        # One request may be at fault itself. But if nobody was answered since it began, nobody will be.
+        if all(fault.outage for fault in faults) and self._last_success < began:
+            raise ModelUnavailable(f"{what}; start the same command again when the server answers")
+        raise ModelError(what)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _try(self, request: Request, without_schema: bool) -> Completion | _Fault:
+        import openai
+
+        with_schema = request.schema is not None and self._schemas is not False and not without_schema
+        try:
+            async with asyncio.timeout(self._config.timeout):
+                try:
+                    completion = await self._send(request, with_schema)
+                except openai.BadRequestError:
+                    if not with_schema or self._schemas:
+                        raise
+                    # Refused for its schema, or for something else: without the schema we shall see.
+                    with_schema = False
+                    completion = await self._send(request, with_schema)
+        except TimeoutError:
+            return _Fault(f"time-out after {self._config.timeout:g} s", outage=True)
+        except openai.APIConnectionError as error:
+            return _Fault(f"connection failed ({error.__cause__ or error})", outage=True)
+        except openai.APIStatusError as error:
+            return self._judge(error)
+        except (ValueError, openai.OpenAIError) as error:
+            return _Fault(f"a reply that is no chat completion ({' '.join(str(error).split())[:200]})", outage=False)
+        if not completion.text.strip():
+            hint = ": raise llm.max_tokens" if completion.finish_reason == "length" else ""
+            return _Fault(f"an empty reply (finish_reason {completion.finish_reason}){hint}", outage=False)
+        if request.schema is not None:
+            self._schemas = with_schema
+        return completion
+
+    async def _send(self, request: Request, with_schema: bool) -> Completion:
+        sampling = request.sampling
+        parameters: dict[str, Any] = {
+            "model": self.name,
+            "messages": [message.to_json() for message in request.messages],
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_tokens": sampling.max_tokens,
+        }
+        if sampling.seed is not None:
+            parameters["seed"] = sampling.seed
+        if with_schema:
+            schema = {"name": "reply", "schema": request.schema, "strict": True}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+        reply = await self._client.chat.completions.create(**parameters)
+        # The client does not check what a server sends: whatever lacks a choice with a text is no completion.
+        choices = getattr(reply, "choices", None)
+        if not choices or getattr(choices[0], "message", None) is None:
+            raise ValueError(f"{type(reply).__name__} without choices")
+        usage = getattr(reply, "usage", None)
+        return Completion(
+            text=choices[0].message.content or "",
+            finish_reason=choices[0].finish_reason or "stop",
+            prompt_tokens=usage.prompt_tokens if usage else 0,
+            completion_tokens=usage.completion_tokens if usage else 0,
+        )
+
+    def _judge(self, error: APIStatusError) -> _Fault:
+        """A fault to try again after, or the error that ends the request or the run."""
+        status, url = error.status_code, self._client.base_url
+        said = " ".join(str(error.message).split())[:300]
+        if status in (401, 403):
+            raise ModelUnavailable(f"{url} refuses the key in OPENAI_API_KEY ({said})")
+        if status == 404:
+            raise ModelUnavailable(f"{url} has no model {self.name} ({said}): check llm.model and llm.base_url")
+        if status == 429 and error.code == "insufficient_quota":
+            raise ModelUnavailable(f"{url}: the quota of the key in OPENAI_API_KEY is used up ({said})")
+        if status < 500 and status not in (408, 409, 429):
+            raise ModelError(f"{self.name} at {url} refuses the request: {said}")
+        return _Fault(said, outage=status != 500, retry_after=_retry_after(error), status=status)
+
+
+def _wait(number: int, retry_after: float | None) -> float:
+    """Seconds before try `number`: doubled every time, jittered so that many requests do not return at once."""
+    backoff = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (number - 1)) * random.uniform(0.5, 1.5)
+    return backoff if retry_after is None else max(backoff, min(retry_after, LONGEST_RETRY_AFTER))
+
+
+def _retry_after(error: APIStatusError) -> float | None:
+    """Seconds that the server asks to wait, given as seconds or as a date (RFC 9110, section 10.2.3)."""
+    header = error.response.headers.get("retry-after")
+    if header is None:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    except ValueError:
+        return None

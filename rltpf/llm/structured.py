@@ -1,0 +1,47 @@
+"""Replies that have to be JSON: read, checked by the caller's parser, and asked for again when they do not pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from rltpf.llm.model import ChatModel, ModelError, Request
+
+T = TypeVar("T")
+
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL)
+# Any number far from the small ones by which callers tell their samples apart.
+_RESEED = 1_000_003
+
+
+class MalformedReply(ModelError):
+    """No reply obeyed the schema; the message says what was wrong with the last one."""
+
+
+async def complete_json(model: ChatModel, request: Request, parse: Callable[[Any], T], tries: int = 3) -> T:
+    """The parsed reply. `parse` takes the JSON value and raises `ValueError` (pydantic's is one) on what does not fit.
+
+    A reply that does not parse is asked for again with the next attempt number and another seed, `tries` times in all.
+    Raises `MalformedReply` after the last one, and the model's own errors.
+    """
+    fault = ""
+    for number in range(tries):
+        seed = request.sampling.seed
+        sampling = replace(request.sampling, seed=None if seed is None else seed + number * _RESEED)
+        reply = await model.complete(replace(request, attempt=request.attempt + number, sampling=sampling))
+        try:
+            return parse(read_json(reply.text))
+        except ValueError as error:
+            fault = " ".join(str(error).split())[:300]
+            if reply.finish_reason == "length":
+                fault = f"cut off at max_tokens {sampling.max_tokens}: {fault}"
+    raise MalformedReply(f"{tries} replies did not obey the schema, the last one: {fault}")
+
+
+def read_json(text: str) -> Any:
+    """The JSON value that a reply is, or that its last fenced block holds; raises `ValueError`."""
+    blocks = _FENCE.findall(text)
+    return json.loads(blocks[-1] if blocks else text)

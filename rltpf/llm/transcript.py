@@ -1,0 +1,52 @@
+"""The transcript: every exchange with a model, appended before it is used. It is the cache, and it can be replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rltpf.journal import Journal
+from rltpf.llm.model import Completion, Request
+from rltpf.records import content_id
+
+
+def request_key(model: str, request: Request) -> str:
+    """Sixteen digits for everything that decides the reply; the role, which only routes and accounts, is not in it."""
+    sampling = request.sampling
+    return content_id(
+        model,
+        [[message.role, message.content] for message in request.messages],
+        # As floats, since 0 and 0.0 are the same temperature and not the same JSON.
+        [float(sampling.temperature), float(sampling.top_p), sampling.max_tokens, sampling.seed],
+        request.schema,
+        request.attempt,
+    )
+
+
+def exchange(model: str, request: Request, completion: Completion) -> dict[str, Any]:
+    """One row of a transcript: what was asked and answered, and nothing of the connection (no key, no header)."""
+    reply = completion.to_json()
+    del reply["cached"]
+    return {"key": request_key(model, request), "model": model, "request": request.to_json(), "completion": reply}
+
+
+class Transcript:
+    """An append-only JSONL file of exchanges; replies are read from the file when they are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._journal = Journal(path, key="key")
+
+    def __len__(self) -> int:
+        return len(self._journal)
+
+    def get(self, model: str, request: Request) -> Completion | None:
+        """The recorded reply to this request, marked as cached; None where there is none."""
+        row = self._journal.get(request_key(model, request))
+        return None if row is None else Completion.from_json({**row["completion"], "cached": True})
+
+    def add(self, model: str, request: Request, completion: Completion) -> None:
+        """Append an exchange. When this returns, a killed process no longer loses it."""
+        self._journal.append(exchange(model, request, completion))
+
+    def close(self) -> None:
+        self._journal.close()

@@ -1,0 +1,228 @@
+"""Run directories: one folder holds everything of one run, and the same command started again goes on with it."""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import rltpf
+from rltpf.config import Config, dump, result_settings
+from rltpf.errors import InputError
+from rltpf.journal import Journal, write_atomically
+
+__all__ = ["Journal", "RunDirectory", "installed_versions", "source_version", "write_atomically"]
+
+PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "lean-interact", "openai", "math-verify")
+_MANIFEST = "manifest.json"
+_FORMAT = "rltpf run"
+_LOCK = ".lock"
+
+
+class RunDirectory:
+    """A run's folder, held by this process alone until `close`.
+
+    It holds `config.yaml` (resolved), `manifest.json` (every start with time, host, command line, versions), the
+    journals, `transcript.jsonl` and whatever the command writes at its end.
+    """
+
+    def __init__(self, path: Path, lock: int, manifest: dict[str, Any], resumed: bool) -> None:
+        self.path = path
+        self.resumed = resumed
+        """Whether an earlier start left work here to go on with."""
+        self._lock = lock
+        self._manifest = manifest
+
+    @classmethod
+    def open(cls, output_dir: Path, config: Config, command: str, overwrite: bool = False) -> Self:
+        """Make a run directory or resume it; `command` is the command's name, such as `generate`.
+
+        Raises `InputError` when the folder is no run directory, is being written by another process, or belongs to a
+        run with other settings. With `overwrite` an earlier run's files are removed, but never those of a folder that is
+        no run directory.
+        """
+        try:
+            output_dir.mkdir(parents=True, exist_ok=True)
+            lock = _acquire(output_dir)
+        except OSError as error:
+            raise InputError(f"{output_dir}: cannot be written: {error.strerror}: choose another output_dir") from None
+        try:
+            manifest = _read_manifest(output_dir)
+            if manifest is None and (foreign := _foreign_files(output_dir)):
+                raise InputError(
+                    f"{output_dir}: is neither empty nor a run directory (it holds {foreign[0]}): "
+                    "choose another output_dir"
+                )
+            if overwrite:
+                _clear(output_dir)
+                manifest = None
+            settings = result_settings(config)
+            # The folder's own name does not change what is in it: it may be moved, or named relative to another folder.
+            settings.pop("output_dir", None)
+            resumed = manifest is not None
+            if manifest is not None:
+                _refuse_differences(output_dir, manifest, command, settings)
+            else:
+                manifest = {"format": _FORMAT, "command": command, "settings": settings, "toolchain": None}
+            run = cls(output_dir, lock, manifest, resumed)
+            manifest.setdefault("starts", []).append(_this_start())
+            # The manifest comes first, since it marks the folder as a run directory.
+            run._write_manifest()
+            run.write("config.yaml", dump(config))
+        except BaseException:
+            os.close(lock)
+            raise
+        return run
+
+    def journal(self, name: str) -> Journal:
+        """The journal `NAME.jsonl`, opened for reading and appending; the caller closes it."""
+        return Journal(self.path / f"{name}.jsonl")
+
+    @property
+    def transcript(self) -> Path:
+        return self.path / "transcript.jsonl"
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a whole file of the run atomically."""
+        write_atomically(self.path / name, text)
+        return self.path / name
+
+    def set_toolchain(self, toolchain: str) -> None:
+        """Note the Lean that judges; raises `InputError` when it was another one at an earlier start of this run."""
+        before = self._manifest["toolchain"]
+        if before not in (None, toolchain):
+            raise InputError(
+                f"{self.path}: its verdicts are from Lean {before}, and Lean here is {toolchain}: "
+                "use that Lean, pass --overwrite, or choose another output_dir"
+            )
+        if before is None:
+            self._manifest["toolchain"] = toolchain
+            self._write_manifest()
+
+    def finish(self) -> None:
+        """Note in the manifest that this start came to its end."""
+        self._manifest["starts"][-1]["finished"] = _now()
+        self._write_manifest()
+
+    def close(self) -> None:
+        """Let other processes at the folder. The lock file stays: removing it would let two writers lock two files."""
+        os.close(self._lock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _write_manifest(self) -> None:
+        self.write(_MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def installed_versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:
+    """Versions of the packages that are installed, read from their metadata without importing them."""
+    found = {}
+    for name in packages:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def source_version() -> str | None:
+    """The git commit of this package's source tree (`-dirty` with local changes); None when installed from a wheel."""
+    root = Path(rltpf.__file__).parents[1]
+    if not (root / ".git").exists() or shutil.which("git") is None:
+        return None
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or None
+
+
+def _this_start() -> dict[str, Any]:
+    return {
+        "time": _now(),
+        "host": socket.gethostname(),
+        "command_line": sys.argv,
+        "rltpf": rltpf.__version__,
+        "git": source_version(),
+        "python": platform.python_version(),
+        "packages": installed_versions(),
+    }
+
+
+def _now() -> str:
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _acquire(folder: Path) -> int:
+    """An open file descriptor that holds the folder's lock; the kernel frees it with the process, however that ends."""
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        owner = os.pread(lock, 1000, 0).decode(errors="replace").strip() or "another process"
+        os.close(lock)
+        raise InputError(f"{folder}: is being written by {owner}: wait for it, or choose another output_dir") from None
+    except OSError:
+        os.close(lock)
+        raise
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+    return lock
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and manifest.get("format") == _FORMAT else None
+
+
+def _foreign_files(folder: Path) -> list[str]:
+    """Files that a start killed before it wrote its manifest cannot have left."""
+    return sorted(entry.name for entry in folder.iterdir() if entry.name != _LOCK and not _is_temporary(entry.name))
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(f".{_MANIFEST}.") and name.endswith(".tmp")
+
+
+def _clear(folder: Path) -> None:
+    # The manifest goes last: killed on the way, the folder is still known as a run directory.
+    entries = sorted(folder.iterdir(), key=lambda entry: entry.name == _MANIFEST)
+    for entry in entries:
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != _LOCK:
+            entry.unlink()
+
+
+def _refuse_differences(folder: Path, manifest: dict[str, Any], command: str, settings: dict[str, Any]) -> None:
+    ways_out = "pass --overwrite to start again, or choose another output_dir"
+    if manifest["command"] != command:
+        raise InputError(f"{folder}: holds a run of `{manifest['command']}`, not of `{command}`: {ways_out}")
+    before = manifest["settings"]
+    missing = object()
+    faults = [
+        f"{folder}: {key}: this run has {_show(before.get(key, missing), missing)}, "
+        f"and now it is {_show(settings.get(key, missing), missing)}"
+        for key in sorted(before.keys() | settings.keys())
+        if before.get(key, missing) != settings.get(key, missing)
+    ]
+    if faults:
+        raise InputError(*faults, f"{folder}: to keep its results restore these settings; otherwise {ways_out}")
+
+
+def _show(value: Any, missing: object) -> str:
+    return "no such setting" if value is missing else json.dumps(value, ensure_ascii=False)
