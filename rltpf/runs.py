@@ -26,6 +26,7 @@ PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "l
 _MANIFEST = "manifest.json"
 _FORMAT = "rltpf run"
 _LOCK = ".lock"
+_FOLDERS = ("data", "plots")
 
 
 class RunDirectory:
@@ -47,8 +48,8 @@ class RunDirectory:
         """Make a run directory or resume it; `command` is the command's name, such as `generate`.
 
         Raises `InputError` when the folder is no run directory, is being written by another process, or belongs to a
-        run with other settings. With `overwrite` an earlier run's files are removed, but never those of a folder that is
-        no run directory.
+        run with other settings. With `overwrite` an earlier run's files and its folders `data` and `plots` are removed.
+        Other folders stay (models trained into it, say), and so does everything in a folder that is no run directory.
         """
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
@@ -92,9 +93,11 @@ class RunDirectory:
         return self.path / "transcript.jsonl"
 
     def write(self, name: str, text: str) -> Path:
-        """Write a whole file of the run atomically."""
-        write_atomically(self.path / name, text)
-        return self.path / name
+        """Write a whole file of the run atomically; `name` may be in a folder, such as `data/sft.jsonl`."""
+        path = self.path / name
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, text)
+        return path
 
     def set_toolchain(self, toolchain: str) -> None:
         """Note the Lean that judges; raises `InputError` when it was another one at an earlier start of this run."""
@@ -190,8 +193,17 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _foreign_files(folder: Path) -> list[str]:
-    """Files that a start killed before it wrote its manifest cannot have left."""
-    return sorted(entry.name for entry in folder.iterdir() if entry.name != _LOCK and not _is_temporary(entry.name))
+    """What a run would write over or remove, and what no start that was killed before its manifest can have left."""
+    return sorted(entry.name for entry in _own(folder) if not _is_temporary(entry.name))
+
+
+def _own(folder: Path) -> list[Path]:
+    """The files of a run directory, and the folders that a run makes in it."""
+    return [
+        entry
+        for entry in folder.iterdir()
+        if entry.name != _LOCK and (not entry.is_dir() or entry.is_symlink() or entry.name in _FOLDERS)
+    ]
 
 
 def _is_temporary(name: str) -> bool:
@@ -200,11 +212,10 @@ def _is_temporary(name: str) -> bool:
 
 def _clear(folder: Path) -> None:
     # The manifest goes last: killed on the way, the folder is still known as a run directory.
-    entries = sorted(folder.iterdir(), key=lambda entry: entry.name == _MANIFEST)
-    for entry in entries:
+    for entry in sorted(_own(folder), key=lambda entry: entry.name == _MANIFEST):
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
-        elif entry.name != _LOCK:
+        else:
             entry.unlink()
 
 

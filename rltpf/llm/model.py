@@ -32,8 +32,8 @@ class Request(Record):
     """One question to a model.
 
     `role` says on whose behalf (generator, formaliser, back_translator, judge, solver): it routes and accounts, and is
-    not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that would otherwise be
-    the same request, so that the second answer to a question is not the cached first one.
+    not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that would otherwise
+    be the same request, so that the second answer to a question is not the cached first one.
     """
 
     role: str

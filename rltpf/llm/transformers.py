@@ -1,0 +1,210 @@
+"""A model in this process: a hub id or a local folder, also one with a GGUF file or a LoRA adapter; asked in batches."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
+from rltpf.llm.settings import LLMConfig
+from rltpf.llm.transcript import request_key
+
+COLLECT_SECONDS = 0.02
+"""How long the first request of a batch waits for others."""
+
+
+class TransformersModel:
+    """Answers with `model.generate`, up to `max_concurrent` requests in a batch, in a thread of its own.
+
+    A sampled reply depends on the request's seed and content and not on its neighbours in the batch (up to the rounding
+    of a padded batch), so that a resumed run samples the same.
+    """
+
+    def __init__(self, config: LLMConfig) -> None:
+        self.name = config.model
+        self._batch_size = config.max_concurrent
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transformers")
+        self._loaded: tuple[Any, Any] | None = None
+        self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply; raises `ModelError` if the prompt does not fit, `ModelUnavailable` if the model does not load."""
+        answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, answer))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._serve())
+        return await answer
+
+    async def close(self) -> None:
+        if self._worker is not None:
+            self._worker.cancel()
+        self._loaded = None
+        # A batch that is being generated cannot be stopped, and nobody waits for it any more.
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _serve(self) -> None:
+        """Answer batch after batch until nobody waits."""
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            await asyncio.sleep(COLLECT_SECONDS)
+            self._waiting = [entry for entry in self._waiting if not entry[1].cancelled()]
+            batch = self._take()
+            if not batch:
+                continue
+            try:
+                replies = await loop.run_in_executor(self._thread, self._generate, [request for request, _ in batch])
+            except Exception as error:
+                for _, answer in batch:
+                    if not answer.done():
+                        answer.set_exception(error)
+                continue
+            for (_, answer), reply in zip(batch, replies, strict=True):
+                if answer.done():
+                    continue
+                if isinstance(reply, Completion):
+                    answer.set_result(reply)
+                else:
+                    answer.set_exception(reply)
+
+    def _take(self) -> list[tuple[Request, asyncio.Future[Completion]]]:
+        """The next batch: requests of one length limit, in their order."""
+        if not self._waiting:
+            return []
+        limit = self._waiting[0][0].sampling.max_tokens
+        batch = [entry for entry in self._waiting if entry[0].sampling.max_tokens == limit][: self._batch_size]
+        self._waiting = [entry for entry in self._waiting if entry not in batch]
+        return batch
+
+    def _generate(self, requests: list[Request]) -> list[Completion | ModelError]:
+        if self._loaded is None:
+            try:
+                self._loaded = load_pretrained(self.name)
+            except (OSError, ValueError, ImportError) as error:
+                raise ModelUnavailable(f"{self.name}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+        model, tokenizer = self._loaded
+        if not tokenizer.chat_template:
+            raise ModelUnavailable(f"{self.name}: the tokenizer has no chat template: take an instruct model")
+        prompts = [_tokens(tokenizer, request.messages) for request in requests]
+        room = getattr(model.config, "max_position_embeddings", None)
+        replies: list[Completion | ModelError | None] = [
+            ModelError(f"the prompt has {len(prompt)} tokens, and {self.name} takes {room}")
+            if room is not None and len(prompt) >= room
+            else None
+            for prompt in prompts
+        ]
+        fitting = [index for index, reply in enumerate(replies) if reply is None]
+        if fitting:
+            answers = _answers(
+                model, tokenizer, [prompts[i] for i in fitting], [requests[i] for i in fitting], self.name
+            )
+            for index, answer in zip(fitting, answers, strict=True):
+                replies[index] = answer
+        return [reply for reply in replies if reply is not None]
+
+
+def load_pretrained(name: str) -> tuple[Any, Any]:
+    """(model, tokenizer) of a folder or hub id, ready to generate: on the GPU when there is one, adapters merged."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = Path(name)
+    adapter = folder / "adapter_config.json"
+    base = json.loads(adapter.read_text(encoding="utf-8"))["base_model_name_or_path"] if adapter.exists() else name
+    options: dict[str, Any] = {"dtype": "auto"}
+    tokenizer_options: dict[str, Any] = {}
+    if gguf := sorted(Path(base).glob("*.gguf")):
+        from transformers import GgufConfig
+
+        options = {
+            "dtype": torch.float32,
+            "gguf_file": gguf[0].name,
+            # Without this the model keeps a quantizer that refuses to be saved or trained.
+            "quantization_config": GgufConfig(dequantize=True),
+        }
+        tokenizer_options = {"gguf_file": gguf[0].name}
+    model: Any = AutoModelForCausalLM.from_pretrained(base, **options)
+    own_tokenizer = adapter.exists() and (folder / "tokenizer_config.json").exists()
+    tokenizer = AutoTokenizer.from_pretrained(
+        name if own_tokenizer else base, **({} if own_tokenizer else tokenizer_options)
+    )
+    if adapter.exists():
+        from peft import PeftModel
+
+        model = PeftModel.from_pretrained(model, name).merge_and_unload()
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token_id = tokenizer.eos_token_id
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
+
+
+def _tokens(tokenizer: Any, messages: tuple[Message, ...]) -> list[int]:
+    rows = [message.to_json() for message in messages]
+    tokens: list[int] = tokenizer.apply_chat_template(rows, add_generation_prompt=True, return_dict=True)["input_ids"]
+    return tokens
+
+
+def _answers(
+    model: Any, tokenizer: Any, prompts: list[list[int]], requests: list[Request], name: str
+) -> list[Completion | ModelError]:
+    import torch
+    from transformers import GenerationConfig
+
+    width = max(map(len, prompts))
+    # Padded on the left, so that every prompt ends where its reply begins.
+    padded = [[tokenizer.pad_token_id] * (width - len(prompt)) + prompt for prompt in prompts]
+    mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+    eos = model.generation_config.eos_token_id
+    ends = set(eos if isinstance(eos, list) else [eos]) | {tokenizer.eos_token_id}
+    ends.discard(None)
+    limit = requests[0].sampling.max_tokens
+    samplers = [_sampler(request, name) for request in requests]
+    with torch.inference_mode():
+        output = model.generate(
+            input_ids=torch.tensor(padded, device=model.device),
+            attention_mask=torch.tensor(mask, device=model.device),
+            generation_config=GenerationConfig(
+                do_sample=False, max_new_tokens=limit, eos_token_id=sorted(ends), pad_token_id=tokenizer.pad_token_id
+            ),
+            logits_processor=[functools.partial(_perturb, samplers)],
+        )
+    completions: list[Completion | ModelError] = []
+    for prompt, row in zip(prompts, output[:, width:].tolist(), strict=True):
+        length = next((index for index, token in enumerate(row) if token in ends), None)
+        reply = row if length is None else row[:length]
+        text = tokenizer.decode(reply, skip_special_tokens=True)
+        reason = "length" if length is None else "stop"
+        completions.append(Completion(text, reason, len(prompt), len(reply) + (length is not None)))
+    return completions
+
+
+def _sampler(request: Request, name: str) -> tuple[Sampling, Any]:
+    """The request's sampling and a random generator that depends on the request alone."""
+    import torch
+
+    return request.sampling, torch.Generator().manual_seed(int(request_key(name, request), 16) >> 1)
+
+
+def _perturb(samplers: list[tuple[Sampling, Any]], input_ids: Any, scores: Any) -> Any:
+    """Scores (batch, vocabulary) with Gumbel noise, whose largest is a sample; each row draws from its own generator.
+
+    The place of the maximum of logits / T + Gumbel noise is distributed as softmax(logits / T). Rows of temperature 0
+    stay greedy.
+    """
+    import torch
+
+    scores = scores.float()
+    for index, (sampling, generator) in enumerate(samplers):
+        if sampling.temperature == 0:
+            continue
+        logits = scores[index] / sampling.temperature
+        if sampling.top_p < 1:
+            ordered, order = logits.softmax(-1).sort(descending=True)
+            # The smallest set of tokens whose probability reaches top_p: those before which less is gathered.
+            logits[order[ordered.cumsum(-1) - ordered >= sampling.top_p]] = -torch.inf
+        noise = torch.rand(logits.shape, generator=generator).clamp_min(1e-20)
+        scores[index] = logits - (-noise.log()).log().to(logits.device)
+    return scores

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
+from rltpf.llm.settings import LLMConfig
+from rltpf.llm.transformers import TransformersModel, load_pretrained
+
+
+def request(text: str, **sampling: float | int) -> Request:
+    return Request("solver", (Message("user", text),), Sampling(**{"max_tokens": 12, **sampling}))  # type: ignore[arg-type]
+
+
+def ask(model: Path | str, *requests: Request, batch: int = 8) -> list[Completion]:
+    async def main() -> list[Completion]:
+        backend = TransformersModel(LLMConfig(backend="transformers", model=str(model), max_concurrent=batch))
+        try:
+            return await asyncio.gather(*map(backend.complete, requests))
+        finally:
+            await backend.close()
+
+    return asyncio.run(main())
+
+
+def greedy(folder: Path, text: str, steps: int) -> str:
+    """The greedy continuation, made token by token with the bare model."""
+    import torch
+
+    model, tokenizer = load_pretrained(str(folder))
+    tokens = tokenizer.apply_chat_template(
+        [{"role": "user", "content": text}], add_generation_prompt=True, return_dict=True
+    )
+    ids = list(tokens["input_ids"])
+    reply: list[int] = []
+    while len(reply) < steps:
+        with torch.no_grad():
+            token = int(model(torch.tensor([ids + reply])).logits[0, -1].argmax())
+        if token == tokenizer.eos_token_id:
+            break
+        reply.append(token)
+    return str(tokenizer.decode(reply, skip_special_tokens=True))
+
+
+def test_greedy_replies_in_a_batch_are_those_of_the_bare_model(tiny_model: Path) -> None:
+    texts = ["3 + 4", "How many apples are there, if there are 12 and then 5 more?", "x"]
+    replies = ask(tiny_model, *(request(text) for text in texts))
+    assert [reply.text for reply in replies] == [greedy(tiny_model, text, 12) for text in texts]
+    assert replies[0].finish_reason in ("stop", "length")
+    assert replies[0].completion_tokens <= 12
+    assert replies[1].prompt_tokens > replies[2].prompt_tokens
+
+
+def test_a_sampled_reply_does_not_depend_on_its_batch(tiny_model: Path) -> None:
+    sampled = [request("3 + 4", temperature=1.0, seed=seed) for seed in range(6)]
+    together = ask(tiny_model, *sampled, request("another, greedy and longer question"))
+    alone = [ask(tiny_model, one)[0] for one in sampled]
+    assert [reply.text for reply in together[:6]] == [reply.text for reply in alone]
+    assert len({reply.text for reply in alone}) > 1
+
+
+def test_a_tiny_top_p_is_greedy(tiny_model: Path) -> None:
+    nearly, plain = ask(tiny_model, request("3 + 4", temperature=1.0, top_p=1e-6), request("3 + 4"))
+    assert nearly.text == plain.text
+
+
+def test_sampling_follows_the_softmax() -> None:
+    import torch
+
+    from rltpf.llm.transformers import _perturb
+
+    logits = torch.log(torch.tensor([[0.5, 0.3, 0.2]]))
+    counts = [0, 0, 0]
+    whole = (Sampling(temperature=1.0), torch.Generator().manual_seed(1))
+    for _ in range(4000):
+        counts[int(_perturb([whole], None, logits.clone()).argmax())] += 1
+    # Standard deviations are at most 0.008.
+    assert [count / 4000 for count in counts] == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
+    nucleus = (Sampling(temperature=1.0, top_p=0.6), torch.Generator().manual_seed(1))
+    drawn = {int(_perturb([nucleus], None, logits.clone()).argmax()) for _ in range(500)}
+    assert drawn == {0, 1}
+
+
+def test_requests_of_different_lengths_and_more_than_a_batch_are_all_answered(tiny_model: Path) -> None:
+    requests = [request(f"{n} + 1", max_tokens=4 + n % 2) for n in range(7)]
+    replies = ask(tiny_model, *requests, batch=2)
+    assert [reply.completion_tokens <= 4 + n % 2 for n, reply in enumerate(replies)] == [True] * 7
+
+
+def test_a_prompt_that_does_not_fit_fails_alone(tiny_model: Path) -> None:
+    async def main() -> list[Completion | BaseException]:
+        backend = TransformersModel(LLMConfig(backend="transformers", model=str(tiny_model)))
+        requests = (request("9 " * 600), request("3 + 4"))
+        answers = await asyncio.gather(*map(backend.complete, requests), return_exceptions=True)
+        await backend.close()
+        return answers
+
+    long, short = asyncio.run(main())
+    assert isinstance(long, ModelError)
+    assert "and " + str(tiny_model) + " takes 512" in str(long)
+    assert isinstance(short, Completion)
+
+
+def test_a_missing_model_ends_the_run(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ModelUnavailable, match="empty: cannot be loaded"):
+        ask(tmp_path / "empty", request("3 + 4"))
+
+
+def test_an_adapter_folder_loads_its_base(tiny_model: Path, tmp_path: Path) -> None:
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    base, _ = load_pretrained(str(tiny_model))
+    torch.manual_seed(1)
+    tuned = get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False))
+    tuned.save_pretrained(tmp_path)
+    ids = torch.tensor([[5, 6, 7]])
+    with torch.no_grad():
+        expected = tuned(ids).logits
+        merged, tokenizer = load_pretrained(str(tmp_path))
+        assert torch.allclose(merged(ids).logits, expected, atol=1e-5)
+        plain, _ = load_pretrained(str(tiny_model))
+        assert not torch.allclose(plain(ids).logits, expected, atol=1e-3)
+    assert tokenizer.chat_template
