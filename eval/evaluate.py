@@ -1,0 +1,126 @@
+"""One evaluation from config to files: ask, grade, summarise, write."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eval import benchmarks, score
+from eval import markdown as md
+from eval.equivalence import MathVerifier
+from eval.settings import EvaluateConfig
+from rltpf.config import dump
+from rltpf.errors import InputError, RunError
+from rltpf.llm import build_model
+from rltpf.llm.model import Completion, ModelError
+from rltpf.progress import Progress
+from rltpf.records import Problem, canonical_json
+from rltpf.runs import RunDirectory, installed_versions, source_version
+
+_WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "adapter_config.json")
+
+
+def preview(config: EvaluateConfig) -> str:
+    """The resolved config and the first prompt; nothing is asked and nothing written."""
+    benchmark = benchmarks.BENCHMARKS[config.benchmark]
+    rows = benchmarks.load(benchmark, config.dataset)
+    return f"{dump(config)}\n--- first of {len(rows)} prompts (solver) ---\n{benchmark.prompt(rows[0].question)}"
+
+
+def evaluate(config: EvaluateConfig, overwrite: bool = False) -> dict[str, Any]:
+    """Score a model and write the run's files; the content of `metrics.json`.
+
+    A killed run continues from its transcript, and rows that had no reply are asked again. Raises `RunError` where no
+    row has one, `InputError` where the rows or the run folder cannot be used.
+    """
+    benchmark = benchmarks.BENCHMARKS[config.benchmark]
+    rows = benchmarks.load(benchmark, config.dataset)
+    with RunDirectory.open(config.output_dir, config, "evaluate", overwrite) as run:
+        _refuse_other_weights(config, run)
+        replies = asyncio.run(_ask(config, benchmark, rows, run))
+        if all(isinstance(reply, ModelError) for reply in replies):
+            raise RunError(f"no row has a reply, the first: {replies[0]}")
+        with MathVerifier() as verifier:
+            samples = [
+                score.grade(row, benchmark.prompt(row.question), reply, verifier)
+                for row, reply in zip(rows, replies, strict=True)
+            ]
+        metrics = {
+            "model": config.llm.model,
+            "benchmark": {"name": benchmark.name, "version": benchmark.version, "path": config.dataset.path},
+            "max_tokens": config.llm.max_tokens,
+            **score.summarise(samples),
+        }
+        now = datetime.datetime.now().astimezone()
+        results = {
+            **metrics,
+            "time": now.isoformat(timespec="seconds"),
+            "config": config.model_dump(mode="json"),
+            "versions": installed_versions(),
+            "git": source_version(),
+        }
+        run.write("samples.jsonl", "".join(f"{canonical_json(sample.to_json())}\n" for sample in samples))
+        run.write(f"results_{now:%Y-%m-%dT%H-%M-%S}.json", _pretty(results))
+        run.write("metrics.json", _pretty(metrics))
+        run.finish()
+    return metrics
+
+
+def summary_table(metrics: Mapping[str, Any]) -> str:
+    """The scores as Markdown: one line for each way to read and compare, then what spoils a score."""
+    name = f"{metrics['benchmark']['name']} v{metrics['benchmark']['version']}"
+    lines = []
+    for verdict, result in metrics["scores"].items():
+        error = "-" if result["stderr"] is None else f"{100 * result['stderr']:.1f}"
+        low, high = (f"{100 * bound:.1f}" for bound in result["interval_95"])
+        right = f"{result['right']} / {metrics['n']}"
+        lines.append((verdict, right, f"{100 * result['pass@1']:.1f}", error, f"{low} to {high}"))
+    missing = metrics["no_answer"]
+    failed = f" No reply, and in no score: {metrics['failed']}." if metrics["failed"] else ""
+    return (
+        f"{md.table((f'{name}, pass@1', 'right', '%', '±', '95 % interval'), lines)}\n\n"
+        f"No answer found: {missing['strict']} strict, {missing['lenient']} lenient, of {metrics['n']}. "
+        f"Cut by max_tokens ({metrics['max_tokens']}): {metrics['cut_by_max_tokens']}.{failed}"
+    )
+
+
+async def _ask(
+    config: EvaluateConfig, benchmark: benchmarks.Benchmark, rows: Sequence[Problem], run: RunDirectory
+) -> list[Completion | ModelError]:
+    model = build_model(config.llm, run.transcript)
+    limit, concurrency = config.llm.max_tokens, config.llm.max_concurrent
+    try:
+        with Progress(f"{benchmark.name} with {model.name}", len(rows), usage=model.usage) as progress:
+            return await score.ask(rows, benchmark.prompt, model, limit, concurrency, progress)
+    finally:
+        await model.close()
+
+
+def _refuse_other_weights(config: EvaluateConfig, run: RunDirectory) -> None:
+    """A transcript knows a local model by its folder alone: retrained weights would get their predecessors' score."""
+    folder = Path(config.llm.model)
+    if config.llm.backend != "transformers" or not folder.is_dir():
+        return
+    files = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern)})
+    weights = {path.name: _digest(path) for path in files}
+    note = run.path / "weights.json"
+    if note.exists() and json.loads(note.read_text(encoding="utf-8")) != weights:
+        raise InputError(
+            f"{run.path}: holds replies of other weights than those now in {folder}: "
+            "pass --overwrite, or choose another output_dir"
+        )
+    run.write(note.name, _pretty(weights))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _pretty(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

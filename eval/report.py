@@ -1,0 +1,113 @@
+"""`rltpf report RUN_DIR`: one page and its plots from a run's own files, whatever part of the run exists.
+
+RUN_DIR/data/            a generate run: metrics.json, answers.jsonl
+RUN_DIR/sft/, dpo/       trainings: log_history.jsonl
+RUN_DIR/eval/NAME/       evaluations: metrics.json, samples.jsonl
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eval import plots, sections
+from eval.score import VERDICTS
+from eval.sections import Score, Section
+from rltpf.datasets import read_jsonl
+from rltpf.errors import InputError
+
+_ORDER = {"base": 0, "sft": 1, "dpo": 2}
+
+
+def write_report(run_dir: Path) -> Path:
+    """Write `report.md` and `plots/*.png` into the run folder; the path of the former.
+
+    Raises `InputError` when the folder holds none of the parts, or a file that is not what its name says.
+    """
+    parts = [*_data(run_dir), _training(run_dir), _scores(run_dir)]
+    if all(isinstance(part, str) for part in parts):
+        raise InputError(f"{run_dir}: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run")
+    # What the data cost comes last: it is of less interest than what they were good for.
+    parts.sort(key=lambda part: isinstance(part, Section) and part.title == "Cost of the data")
+    found = [part for part in parts if isinstance(part, Section)]
+    lines = [f"# Report of {run_dir.resolve().name}", "\n".join(f"- {part.summary}" for part in found if part.summary)]
+    lines += [f"## {part.title}\n\n{part.body}" for part in found]
+    if skipped := [part for part in parts if isinstance(part, str)]:
+        lines.append("## Left out\n\n" + "\n".join(f"- {line}" for line in skipped))
+    path = run_dir / "report.md"
+    path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _data(run_dir: Path) -> list[Section | str]:
+    path = run_dir / "data" / "metrics.json"
+    if not path.exists():
+        return ["Questions, verdicts and cost: there is no `data/metrics.json`."]
+    metrics = _read_json(path)
+    try:
+        found: list[Section | str] = [
+            sections.questions(metrics, "plots/questions.png"),
+            sections.verdicts(metrics, "plots/verdicts.png"),
+            sections.cost(metrics),
+        ]
+    except KeyError as error:
+        raise InputError(f"{path}: has no {error}: run `rltpf generate` again to write it anew") from None
+    plots.draw_funnel(plots.funnel(metrics), sections.PHASES, _plot(run_dir, "questions"))
+    if metrics["iterations"]:
+        plots.draw_verdicts(
+            plots.by_iteration(metrics["iterations"]), metrics["answers"]["in"], _plot(run_dir, "verdicts")
+        )
+    answers = run_dir / "data" / "answers.jsonl"
+    found.insert(
+        2,
+        sections.examples(_read_jsonl(answers)) if answers.exists() else "Examples: there is no `data/answers.jsonl`.",
+    )
+    return found
+
+
+def _training(run_dir: Path) -> Section | str:
+    logs: dict[str, list[dict[str, Any]]] = {}
+    for kind in ("sft", "dpo"):
+        path = run_dir / kind / "log_history.jsonl"
+        rows = _read_jsonl(path) if path.exists() else []
+        if any("loss" in row for row in rows):
+            logs[kind] = rows
+    if not logs:
+        return "Training: neither `sft/` nor `dpo/` has a `log_history.jsonl` with losses."
+    plots.draw_training(logs.get("sft"), logs.get("dpo"), _plot(run_dir, "training"))
+    return sections.training(logs.get("sft"), logs.get("dpo"), "plots/training.png")
+
+
+def _scores(run_dir: Path) -> Section | str:
+    folders = [path.parent for path in (run_dir / "eval").glob("*/metrics.json")]
+    if not folders:
+        return "Scores: there is no `eval/NAME/metrics.json`."
+    entries = []
+    for folder in sorted(folders, key=lambda folder: (_ORDER.get(folder.name, len(_ORDER)), folder.name)):
+        samples = [sample for sample in _read_jsonl(folder / "samples.jsonl") if not sample["error"]]
+        right = {verdict: {sample["id"]: bool(sample[verdict]) for sample in samples} for verdict in VERDICTS}
+        entries.append(Score(folder.name, _read_json(folder / "metrics.json"), right))
+    return sections.scores(entries)
+
+
+def _plot(run_dir: Path, name: str) -> Path:
+    folder = run_dir / "plots"
+    folder.mkdir(exist_ok=True)
+    return folder / f"{name}.png"
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as JSON: {error}") from None
+
+
+def _read_jsonl(path: Path) -> list[dict[str, Any]]:
+    rows = []
+    for place, row in read_jsonl(path):
+        if isinstance(row, str):
+            raise InputError(f"{place}: {row}")
+        rows.append(row)
+    return rows

@@ -1,0 +1,263 @@
+"""The sections of a run's report, as pure functions from what the run's folders hold to Markdown."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eval import markdown as md
+from eval.plots import by_iteration, curve, funnel
+from eval.score import VERDICTS, paired_difference
+
+PHASES = {
+    "in": "questions in",
+    "s0": "s0: question in prose",
+    "s1": "s1: symbolic form",
+    "s2": "s2: Lean statement",
+    "s3": "s3: told again in prose",
+    "s4": "s4: aligned with s0",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled part of the report; `summary` is its one sentence at the top of the report, empty for none."""
+
+    title: str
+    body: str
+    summary: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One evaluated model: its `metrics.json`, and for each verdict and row id whether it was right."""
+
+    name: str
+    metrics: Mapping[str, Any]
+    right: Mapping[str, Mapping[str, bool]]
+
+
+def questions(metrics: Mapping[str, Any], plot: str) -> Section:
+    """The funnel s0 to s4 and the three rates, always together: what compiles need not mean the question."""
+    asked, kept = metrics["questions"]["in"], metrics["questions"]["kept"]
+    entered = {row["phase"]: row["in"] for row in metrics["phases"]}
+    passed = {row["phase"]: row["out"] for row in metrics["phases"]}
+    elaborated = passed["s2"] + metrics["questions"]["lost"].get("s2:contradictory", 0)
+    rows = [
+        (PHASES[bar.phase], entered[bar.phase], bar.passed, ", ".join(f"{n} {reason}" for reason, n in bar.lost) or "-")
+        for bar in funnel(metrics)[1:]
+    ]
+    rates = (
+        f"formalised {md.share(passed['s1'], asked)}, elaborated {md.share(elaborated, asked)}, "
+        f"aligned {md.share(passed['s4'], asked)}"
+    )
+    body = "\n\n".join(
+        [
+            md.table(("phase", "in", "passed", "lost, by reason"), rows),
+            f"Of {asked} questions: {rates}. *Formalised*: a symbolic form was written; *elaborated*: Lean accepts the "
+            "statement; *aligned*: a judge that compared the question with the retold statement said yes. "
+            "A statement that elaborates need not mean what the question asks, so the three belong together.",
+            f"![Questions left after each phase]({plot})",
+        ]
+    )
+    return Section("Questions", body, f"{asked} questions went in and {kept} were kept: {rates}.")
+
+
+def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
+    """The verdict table, the repairs iteration by iteration, and the allocation to training sets."""
+    answers, rows, fates = metrics["answers"], metrics["iterations"], metrics["allocation"]
+    counts = [
+        (verdict, answers[verdict], md.share(answers[verdict], answers["in"]))
+        for verdict in ("verified", "false", "error")
+    ]
+    parts = [
+        md.table(
+            ("verdict", "answers", "share"), [*counts, ("all", answers["in"], md.share(answers["in"], answers["in"]))]
+        )
+    ]
+    if answers["reasons"]:
+        reasons = sorted(answers["reasons"].items(), key=lambda item: (-item[1], item[0]))
+        parts.append("Errors by reason: " + ", ".join(f"{n} {key.removeprefix('error:')}" for key, n in reasons) + ".")
+    summary = f"Lean judged {answers['in']} answers step by step: " + ", ".join(
+        f"{n} {verdict}" for verdict, n, _ in counts
+    )
+    if rows:
+        series = by_iteration(rows)
+        lines = [
+            (
+                row["iteration"],
+                row["chains"],
+                md.share(row["chains_elaborated"], row["chains"]),
+                md.share(row["steps_elaborated"], row["steps"]),
+                row["verified"],
+                row["false"],
+                row["error"],
+                f"{execution:.1f} %",
+                f"{100 - undecided:.1f} %",
+            )
+            for row, execution, undecided in zip(rows, series.execution, series.open, strict=True)
+        ]
+        header = (
+            "iteration", "answers tried", "elaborate", "steps elaborate", "verified", "false", "left as error",
+            "execution rate", "decided",
+        )  # fmt: skip
+        parts += [
+            md.table(header, lines),
+            "Iteration 1 is the first formalisation, every later one a repair of what was left as error. The last two "
+            "columns are cumulative, of all answers; the others are of that iteration alone. The *execution rate* "
+            "counts answers decided in an earlier iteration or elaborating whole in this one; *decided* ones are "
+            "verified or false.",
+            f"![Verdicts and execution rate by iteration]({plot})",
+        ]
+        summary += f"; repairs took the execution rate from {series.execution[0]:.1f} % to {series.execution[-1]:.1f} %"
+    parts.append(
+        md.table(
+            ("allocation", "count"),
+            [
+                ("SFT rows (verified answers of questions without a false one)", fates["sft_rows"]),
+                ("DPO pairs (verified over false)", fates["dpo_pairs"]),
+                ("questions discarded (no verified answer to pair)", fates["discarded_questions"]),
+                ("questions in neither set (an answer ended as error)", fates["error_questions"]),
+            ],
+        )
+    )
+    summary += f". {fates['sft_rows']} SFT rows and {fates['dpo_pairs']} DPO pairs came out."
+    return Section("Verdicts", "\n\n".join(parts), summary)
+
+
+def examples(answers: Sequence[Mapping[str, Any]]) -> Section:
+    """A verified and a false answer with the Lean text that carries the verdict, to one question if there is one."""
+    verified = [answer for answer in answers if answer["verdict"] == "verified"]
+    false = [answer for answer in answers if answer["verdict"] == "false"]
+    contrast = next(((v, f) for f in false for v in verified if v["question"] == f["question"]), None)
+    chosen = contrast or (*verified[:1], *false[:1])
+    return Section("Examples", "\n\n".join(_example(answer) for answer in chosen) or "No answer was verified or false.")
+
+
+def _example(answer: Mapping[str, Any]) -> str:
+    steps = [
+        (md.text(step["text"]), md.code(step["claim"]) if step["claim"] else "-", step["outcome"])
+        for step in answer["steps"]
+    ]
+    return "\n\n".join(
+        [
+            f"### An answer that is {answer['verdict']}",
+            "> " + md.text(answer["question"]),
+            md.table(("step", "claim in Lean", "outcome"), steps),
+            "What Lean checked"
+            + (", last the proof that the step's claim is wrong:" if answer["verdict"] == "false" else ":"),
+            md.block(answer["lean"], "lean"),
+        ]
+    )
+
+
+def training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping[str, Any]] | None, plot: str) -> Section:
+    """First and last logged values of each training."""
+    rows = []
+    sentences = []
+    for name, log in (("SFT", sft), ("DPO", dpo)):
+        if log is None:
+            continue
+        steps, losses = curve(log, "loss")
+        margins, accuracies = curve(log, "rewards/margins")[1], curve(log, "rewards/accuracies")[1]
+        seconds = curve(log, "train_runtime")[1]
+        rows.append(
+            (
+                name,
+                steps[-1],
+                f"{losses[0]:.3f}",
+                f"{losses[-1]:.3f}",
+                f"{margins[-1]:.3f}" if margins else "-",
+                f"{accuracies[-1]:.2f}" if accuracies else "-",
+                f"{seconds[-1]:.0f}" if seconds else "-",
+            )
+        )
+        sentences.append(f"{name} ran {steps[-1]} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}")
+    header = ("training", "steps", "first loss", "last loss", "last reward margin", "last reward accuracy", "seconds")
+    body = f"{md.table(header, rows)}\n\n![Training curves]({plot})"
+    return Section("Training", body, "; ".join(sentences) + ".")
+
+
+def scores(entries: Sequence[Score]) -> Section:
+    """The score table, and every pair of models on the same rows compared by their paired differences."""
+    rows = [
+        (
+            entry.name,
+            f"{entry.metrics['benchmark']['name']} v{entry.metrics['benchmark']['version']}",
+            entry.metrics["n"],
+            *(_plus_minus(entry.metrics["scores"][verdict.removeprefix("correct_")]) for verdict in VERDICTS),
+            f"{entry.metrics['no_answer']['strict']} / {entry.metrics['no_answer']['lenient']}",
+            entry.metrics["cut_by_max_tokens"],
+        )
+        for entry in entries
+    ]
+    header = (
+        "model", "benchmark", "rows", "strict", "lenient", "math-verify", "no answer (strict / lenient)",
+        "cut by max_tokens",
+    )  # fmt: skip
+    parts = [
+        md.table(header, rows),
+        "Greedy pass@1 in percent, with its standard error. *Strict* reads only the agreed forms of a final answer, "
+        "*lenient* falls back to the last number; both compare exactly. *Math-verify* compares the lenient reading as "
+        "mathematics.",
+    ]
+    strict = ", ".join(f"{entry.name} {_plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
+    summary = f"Greedy pass@1, strict: {strict}."
+    pairs = [pair for pair in itertools.combinations(entries, 2) if _comparable(*pair)]
+    if not pairs:
+        return Section("Scores", "\n\n".join(parts), summary)
+    beyond = []
+    lines = []
+    for before, after in pairs:
+        cells = []
+        for verdict in ("correct_strict", "correct_lenient"):
+            ids = sorted(before.right[verdict])
+            change, error = paired_difference(
+                [before.right[verdict][id] for id in ids], [after.right[verdict][id] for id in ids]
+            )
+            cells.append(f"{100 * change:+.1f} ± {100 * error:.1f}")
+            if abs(change) > 2 * error:
+                beyond.append(f"{before.name} to {after.name} ({verdict.removeprefix('correct_')})")
+        lines.append((f"{before.name} to {after.name}", *cells))
+    n = len(pairs[0][0].right["correct_strict"])
+    if beyond:
+        reading = f"Beyond twice its standard error: {', '.join(beyond)}. Every other difference is within noise."
+    else:
+        reading = f"No difference exceeds twice its standard error: {n} rows do not tell these models apart."
+    parts += [
+        md.table(("change, percentage points", "strict", "lenient"), lines),
+        "Differences are paired by row, which is why their standard errors are not those of the table above. "
+        + reading,
+    ]
+    return Section("Scores", "\n\n".join(parts), f"{summary} {reading}")
+
+
+def _plus_minus(score: Mapping[str, Any]) -> str:
+    error = "" if score["stderr"] is None else f" ± {100 * score['stderr']:.1f}"
+    return f"{100 * score['pass@1']:.1f}{error}"
+
+
+def _comparable(one: Score, other: Score) -> bool:
+    rows = one.right["correct_strict"].keys()
+    return (
+        one.metrics["benchmark"] == other.metrics["benchmark"]
+        and rows == other.right["correct_strict"].keys()
+        and len(rows) > 1
+    )
+
+
+def cost(metrics: Mapping[str, Any]) -> Section:
+    """Calls and tokens of each model role, and what Lean did."""
+    header = ("role", "calls", "from the transcript", "prompt tokens", "completion tokens")
+    keys = ("calls", "cached", "prompt_tokens", "completion_tokens")
+    rows = [(role, *(usage[key] for key in keys)) for role, usage in metrics["llm"].items()]
+    totals = ("all", *(sum(usage[key] for usage in metrics["llm"].values()) for key in keys))
+    lean = metrics["lean"]
+    body = (
+        f"{md.table(header, [*rows, totals])}\n\n"
+        f"Lean ({lean['toolchain']}) made {lean['checks']} checks in {lean['seconds']:.1f} s. "
+        f"The generation took {metrics['wall_seconds']:.0f} s of wall time."
+    )
+    return Section("Cost of the data", body)

@@ -1,0 +1,145 @@
+import asyncio
+import math
+
+import pytest
+
+from eval.equivalence import MathVerifier
+from eval.score import Sample, ask, grade, paired_difference, pass_at_k, standard_error, summarise, wilson
+from rltpf.llm.model import Completion, ModelError, Request
+from rltpf.records import Failure, Problem
+
+
+class Scripted:
+    """A model that answers from a table, and fails where the table says so."""
+
+    name = "scripted"
+
+    def __init__(self, replies: dict[str, str | None]) -> None:
+        self.replies = replies
+        self.requests: list[Request] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.requests.append(request)
+        # The first to be asked answers last: order must come from the rows, not from the replies.
+        await asyncio.sleep(0.01 / len(self.requests))
+        text = self.replies[request.messages[-1].content]
+        if text is None:
+            raise ModelError("server gone")
+        return Completion(text, completion_tokens=len(text.split()))
+
+    async def close(self) -> None:
+        pass
+
+
+class Never(MathVerifier):
+    """A verifier that finds nothing equal and starts no process."""
+
+    def same(self, gold: str, answer: str) -> bool | None:
+        return False
+
+
+def row(number: int, gold: str) -> Problem:
+    return Problem(id=f"r{number}", question=f"q{number}", answer=gold)
+
+
+def sample(reply: str, gold: str, finish_reason: str = "stop") -> Sample:
+    return grade(row(0, gold), "p", Completion(reply, finish_reason, completion_tokens=5), Never())
+
+
+def test_ask_is_greedy_and_keeps_the_order() -> None:
+    model = Scripted({"ask q0": "zero", "ask q1": "one", "ask q2": "two"})
+    replies = asyncio.run(
+        ask([row(0, "0"), row(1, "1"), row(2, "2")], lambda question: f"ask {question}", model, 77, 3)
+    )
+    assert [reply.text for reply in replies if isinstance(reply, Completion)] == ["zero", "one", "two"]
+    assert {(request.sampling.temperature, request.sampling.max_tokens) for request in model.requests} == {(0.0, 77)}
+    assert {request.role for request in model.requests} == {"solver"}
+
+
+def test_a_failed_request_is_no_wrong_answer() -> None:
+    model = Scripted({"q0": "The answer is 0.", "q1": None})
+    rows = [row(0, "0"), row(1, "1")]
+    replies = asyncio.run(ask(rows, str, model, 77, 2))
+    samples = [grade(row, "p", reply, Never()) for row, reply in zip(rows, replies, strict=True)]
+    assert samples[1].error == Failure("solver", "no_reply", "server gone")
+    summary = summarise(samples)
+    assert (summary["n"], summary["failed"], summary["scores"]["strict"]["pass@1"]) == (1, 1, 1.0)
+
+
+def test_grade_keeps_both_extractions_and_verdicts() -> None:
+    record = sample("Answer: $18.00", "18")
+    assert (record.strict, record.lenient) == (None, "$18.00")
+    assert (record.correct_strict, record.correct_lenient, record.correct_math_verify) == (False, True, True)
+    assert Sample.from_json(record.to_json()) == record
+
+
+def test_grade_does_not_read_the_torn_end_of_a_cut_reply() -> None:
+    assert sample("The answer is 18", "18", "length").correct_strict is False
+    assert sample("The answer is 18", "18", "stop").correct_strict is True
+
+
+def test_summarise() -> None:
+    samples = [
+        sample("The answer is 18.", "18"),
+        sample("It is 18 dollars", "18"),
+        sample("It is", "18", "length"),
+        sample("The answer is 17.", "18"),
+    ]
+    summary = summarise(samples)
+    assert summary["n"] == 4
+    assert {name: score["right"] for name, score in summary["scores"].items()} == {
+        "strict": 1,
+        "lenient": 2,
+        "math_verify": 2,
+    }
+    assert summary["scores"]["strict"]["pass@1"] == 0.25
+    assert summary["scores"]["strict"]["stderr"] == pytest.approx(0.25)  # sqrt(1/4 * 3/4 / 3)
+    assert summary["no_answer"] == {"strict": 2, "lenient": 1}
+    assert summary["cut_by_max_tokens"] == 1
+    assert summary["completion_tokens"] == 20
+
+
+def test_standard_error() -> None:
+    assert standard_error(5, 10) == pytest.approx(1 / 6)  # sqrt(1/4 / 9)
+    assert standard_error(0, 10) == 0.0
+    assert standard_error(1, 1) is None
+
+
+def test_wilson() -> None:
+    # z = 2 makes the values easy: n = 4, share 1/2: centre 1/2, half (2/2) * sqrt(1/16 + 1/16) = sqrt(1/8)
+    assert wilson(2, 4, z=2) == pytest.approx((0.5 - math.sqrt(1 / 8), 0.5 + math.sqrt(1 / 8)))
+    # share 0: centre (4/8)/2 = 1/4, half (2/2) * sqrt(4/64) = 1/4
+    assert wilson(0, 4, z=2) == pytest.approx((0.0, 0.5))
+    assert wilson(4, 4, z=2) == pytest.approx((0.5, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("n", "right", "k", "value"),
+    [
+        (4, 2, 1, 0.5),  # the plain share
+        (4, 2, 2, 5 / 6),  # 1 - C(2,2)/C(4,2) = 1 - 1/6
+        (5, 1, 3, 0.6),  # 1 - C(4,3)/C(5,3) = 1 - 4/10
+        (5, 0, 5, 0.0),
+        (5, 3, 3, 1.0),  # too few wrong ones to fill k
+        (10, 3, 2, 8 / 15),  # 1 - C(7,2)/C(10,2) = 1 - 21/45
+    ],
+)
+def test_pass_at_k(n: int, right: int, k: int, value: float) -> None:
+    assert pass_at_k(n, right, k) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(("n", "right", "k"), [(4, 5, 1), (4, 2, 5), (4, 2, 0), (4, -1, 1)])
+def test_pass_at_k_refuses_impossible_counts(n: int, right: int, k: int) -> None:
+    with pytest.raises(ValueError, match="need 0 <= right <= n"):
+        pass_at_k(n, right, k)
+
+
+def test_paired_difference() -> None:
+    # differences 1, 1, 0, -1: mean 1/4, variance (9/16 + 9/16 + 1/16 + 25/16) / 3 = 11/12
+    mean, error = paired_difference([False, False, True, True], [True, True, True, False])
+    assert mean == 0.25
+    assert error == pytest.approx(math.sqrt(11 / 12 / 4))
+    # The same scores on the same rows differ by nothing, with no error at all.
+    assert paired_difference([True, False], [True, False]) == (0.0, 0.0)
+    with pytest.raises(ValueError, match="at least two"):
+        paired_difference([True], [False])
