@@ -1,0 +1,170 @@
+"""Lean source as text: what is code, what is a comment or a string, and the code block of a model's reply.
+
+Lean's lexer depends on its token table, so text alone cannot always tell where a comment or string begins: `x <--y` is
+`x <- -y`, and `a \\/-b -/` holds no comment. After a syntax error Lean even resumes *inside* a string or documentation
+comment, and what looked like text becomes commands. `scan` therefore knows only the unambiguous forms and reports all
+others as problems; Lean divides a text without problems exactly as `scan` does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# Lean's identifier letters outside ASCII are most of Greek (not λ, Π, Σ), letter-like symbols and subscripts. Knowing
+# fewer of them than Lean only splits words further, which is the safe side: `ℝsorry` then holds the word `sorry`.
+_GREEK = "α-κμ-ωΑ-ΟΡΤ-Ω"
+_IDENTIFIER = f"[A-Za-z_{_GREEK}][A-Za-z0-9_'!?{_GREEK}₀-₉ₐ-ₜᵢ-ᵪⱼ]*"
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_'!?]*")
+_NUMERAL = r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?"
+_LITERAL = re.compile(rf"{_IDENTIFIER}|(?P<number>{_NUMERAL})(?P<tail>[A-Za-z_']?)")
+
+_OPENER = re.compile(r'--|/-[-!]?|"')
+_BLOCK_EDGE = re.compile(r"/-|-/")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_STRING_PREFIX = re.compile(r"(?:^|[\s(\[{⟨,])(?:s!|(?P<raw>r#*))?$")
+_ESCAPE = r"""\\(?:[\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})"""
+_CHARACTER = rf"'(?:[^\\'\n]|{_ESCAPE})'"
+# All that a `'` may be: part of an identifier, a character literal, or part of a symbol such as `''` and `∑'`.
+_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}|''|(?<=[^\s(\[{{⟨,])'")
+_AFTER_NAME = re.compile(rf"(?:^|[\s(⟨,.]){_IDENTIFIER}\s*$")
+
+_FENCE = re.compile(r"[ \t]*(`{3,})[ \t]*([^`\s]*)[^`]*")
+
+
+class LeanBlockError(ValueError):
+    """A reply without a closed Lean block."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A source split up. `code` has its length and newlines, with comments and the contents of strings as spaces.
+
+    `strings` are the contents of the string literals and `docs` those of the documentation comments. `problems` says in
+    words what Lean may read otherwise than this scan; with any of them, `code` must not be relied upon.
+    """
+
+    code: str
+    strings: tuple[str, ...]
+    docs: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def scan(source: str) -> Scan:
+    """Splits Lean source into code, strings and comments; block comments nest."""
+    parts: list[str] = []
+    strings: list[str] = []
+    docs: list[str] = []
+    problems: list[str] = []
+    position = 0
+    while opener := _OPENER.search(source, position):
+        start, kind = opener.start(), opener.group()
+        before = source[position:start]
+        parts.append(before)
+        # Lean leaves a failed character literal two or three characters on, perhaps inside the string or comment.
+        if "'" in before[-3:] and (kind == '"' or not _AFTER_NAME.search(before)):
+            problems.append("a string or comment so close after `'` is ambiguous")
+        if kind == '"':
+            position, content = _string(source, start, problems)
+            strings.append(content)
+            inner = _spaces(source[start + 1 : position])
+            parts.append(f'"{inner[:-1]}"' if inner else " ")
+            continue
+        if start and not source[start - 1].isspace():
+            problems.append(f"a comment right after `{source[start - 1]}` is ambiguous")
+        if kind == "--":
+            newline = source.find("\n", start)
+            position = newline if newline >= 0 else len(source)
+        else:
+            position, content = _block(source, opener.end(), problems)
+            if kind != "/-":
+                docs.append(content)
+                if re.search(r'["«]|--|/-', content):
+                    problems.append('a documentation comment with `"`, `--` or `/-` is ambiguous')
+        parts.append(_spaces(source[start:position]))
+    parts.append(source[position:])
+    code = "".join(parts)
+    if "'" in _QUOTES.sub("", code):
+        problems.append("a `'` that closes nothing is ambiguous")
+    problems += [f"the number `{m['number']}` runs into a word" for m in _LITERAL.finditer(code) if m["tail"]]
+    return Scan(code, tuple(strings), tuple(docs), tuple(dict.fromkeys(problems)))
+
+
+def _spaces(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _string(source: str, start: int, problems: list[str]) -> tuple[int, str]:
+    """The end and the contents of the string whose opening quote is at `start`."""
+    prefix = _STRING_PREFIX.search(source[max(0, start - 70) : start])
+    if prefix is None:
+        problems.append(f"a string right after `{source[start - 1]}` is ambiguous")
+    if prefix and prefix["raw"]:
+        closer = '"' + prefix["raw"][1:]
+        end = source.find(closer, start + 1)
+        if end >= 0:
+            return end + len(closer), source[start + 1 : end]
+    elif match := _STRING.match(source, start):
+        content = match.group(1)
+        if "\\" in re.sub(_ESCAPE, "", content):
+            problems.append("a string has an invalid escape")
+        if "{" in content:
+            problems.append("a string with `{` may hold code")
+        return match.end(), content
+    problems.append("a string is not closed")
+    return len(source), source[start + 1 :]
+
+
+def _block(source: str, position: int, problems: list[str]) -> tuple[int, str]:
+    """The end of the block comment whose contents begin at `position`, and the contents."""
+    if source.startswith("/", position):
+        problems.append("`/-/` and `/--/` are ambiguous")
+    depth, edge = 1, position
+    while match := _BLOCK_EDGE.search(source, edge):
+        edge = match.end()
+        depth += 1 if match.group() == "/-" else -1
+        if depth == 0:
+            return edge, source[position : match.start()]
+    problems.append("a comment is not closed")
+    return len(source), source[position:]
+
+
+def blank(source: str) -> str:
+    """The source with comments and the contents of strings as spaces; length and newlines stay."""
+    return scan(source).code
+
+
+def words(code: str) -> list[str]:
+    """The identifier components of blanked code, in order: `Nat.gcd x₁` gives `Nat`, `gcd`, `x`."""
+    return _WORD.findall(code)
+
+
+def numerals(source: str) -> list[str]:
+    """The numeric literals as written, outside comments, strings and identifiers: `h17 + 0.25` gives `0.25`."""
+    return [m["number"] for m in _LITERAL.finditer(blank(source)) if m["number"]]
+
+
+def extract_lean(reply: str) -> str:
+    """The contents of the last ```` ```lean ```` or ```` ```lean4 ```` block of a model's reply, byte for byte.
+
+    Raises `LeanBlockError` (a `ValueError`) if there is none or if the last one is not closed.
+    """
+    block: str | None = None
+    opening: tuple[int, bool] | None = None
+    lines: list[str] = []
+    for line in reply.split("\n"):
+        fence = _FENCE.fullmatch(line)
+        if opening is None:
+            if fence:
+                opening, lines = (len(fence[1]), fence[2].lower() in ("lean", "lean4")), []
+        elif fence and not fence[2] and len(fence[1]) >= opening[0]:
+            if opening[1]:
+                block = "".join(f"{part}\n" for part in lines)
+            opening = None
+        else:
+            lines.append(line)
+    if opening is not None and opening[1]:
+        raise LeanBlockError("The last ```lean block of the reply is not closed.")
+    if block is None:
+        raise LeanBlockError("The reply has no ```lean block.")
+    return block

@@ -1,0 +1,193 @@
+"""The places that model text is spliced into, and how a text could leave them: commands, brackets, headers, binders, powers.
+
+Every function takes blanked code (see `lean_text.scan`) and returns hits as `gate` does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from math import prod
+
+from rltpf.prover.lean_text import numerals, words
+
+MAX_NESTING = 200
+MAX_DIGITS = 40
+MAX_EXPONENT = 1_000
+MAX_EXPONENT_PRODUCT = 1_000_000
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Each begins, ends or extends a command, so none has a place in a slot.
+_COMMANDS = names("""theorem lemma def abbrev example instance structure inductive coinductive class mutual namespace section end open
+    set_option attribute notation notation3 infix infixl infixr prefix postfix local scoped protected noncomputable nonrec
+    deriving where termination_by decreasing_by alias irreducible_def initialize_simps_projections grind_pattern
+    add_decl_doc library_note seal unseal suppress_compilation compile_inductive recommended_spelling init_quot
+    count_heartbeats assert_exists assert_not_exists""")
+# `open … in` and `set_option … in` are tactics too.
+_SCOPED_TACTIC = re.compile(r"\b(?:open(?: +scoped)?|set_option)(?P<names>(?: +[A-Za-z0-9_][\w.']*)+?) +in\b")
+
+_BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⌊": "⌋", "⌈": "⌉", "⟦": "⟧", "⟪": "⟫"}
+_CLOSERS = frozenset(_BRACKETS.values())
+_TOKEN = re.compile(r":=|=>|↦|<<<|[^\W\d][\w'!?]*|[0-9]\w*|\S")
+_ATOM = re.compile(r"[\w.]")
+_BINDER_NAME = re.compile(r"[^\W\d][\w'!?]*")
+_QUANTIFIERS = names("∀ ∃ ∑ ∏ λ Σ Π ⋃ ⋂ ⨆ ⨅ ∫ fun forall exists")
+_CONSTANTS = names("Nat Int Rat Real True False Not And Or Eq Ne Iff Exists")
+
+
+def command_hits(code: str, tactics: bool) -> list[str]:
+    """Commands in a slot; where `tactics` are expected, `open … in` and `set_option … in` are none."""
+    if tactics:
+        code = _SCOPED_TACTIC.sub(r" \g<names> ", code)
+    hits = [f"`{word}` belongs to a command" for word in dict.fromkeys(words(code)) if word in _COMMANDS]
+    return [*hits, "`@[` belongs to a command"] if "@[" in code else hits
+
+
+def nesting_hits(code: str) -> list[str]:
+    """Brackets that nest so deep that Lean's parser would overflow its stack."""
+    depth = deepest = 0
+    for character in code:
+        depth = max(0, depth + (character in _BRACKETS) - (character in _CLOSERS))
+        deepest = max(deepest, depth)
+    return [f"brackets nest deeper than {MAX_NESTING}"] if deepest > MAX_NESTING else []
+
+
+def bracket_hits(code: str) -> list[str]:
+    """Brackets without a partner: a closing one would close what stands around the slot."""
+    expected: list[str] = []
+    for character in code:
+        if character in _BRACKETS:
+            expected.append(_BRACKETS[character])
+        elif character in _CLOSERS and (not expected or expected.pop() != character):
+            return [f"`{character}` closes nothing"]
+    return [f"`{expected[-1]}` is missing"] if expected else []
+
+
+def _outside_brackets(code: str) -> Iterator[str]:
+    depth = 0
+    for token in _TOKEN.findall(code):
+        depth += token in _BRACKETS
+        if depth == 0:
+            yield token
+        depth -= token in _CLOSERS
+
+
+def _expression_hits(code: str) -> list[str]:
+    """Commas, colons, arrows and `:=` outside brackets that no quantifier or `let` of the expression itself asks for."""
+    binders = lets = 0
+    for token in _outside_brackets(code):
+        if token in _QUANTIFIERS:
+            binders += 1
+        elif token in ("let", "have"):
+            lets += 1
+        elif token == ":=" and not lets:
+            return ["`:=` begins a proof, which has no place here"]
+        elif token in (",", "=>", "↦") and binders:
+            binders -= 1
+        elif token in (",", "=>", "↦") or (token == ";" and not lets) or (token == ":" and not binders + lets):
+            return [f"`{token}` outside brackets has no place here"]
+        elif token == ":=":
+            lets -= 1
+    return []
+
+
+def header_hits(code: str) -> list[str]:
+    """A statement ends with the header of a theorem, `theorem name (binders) : proposition`, and nothing after it."""
+    starts = [match.end() for match in re.finditer(r"(?<![\w.'])(?:theorem|lemma)(?![\w'!?])", code)]
+    if not starts:
+        return ["the statement has no theorem"]
+    header = code[starts[-1] :]
+    signature = ""
+    for token in _TOKEN.finditer(header):
+        signature = header[: token.start()]
+        if token.group() in (":", ":=") and not bracket_hits(signature):
+            break
+    proposition = header[len(signature) :]
+    if not proposition.startswith(":") or proposition.startswith(":="):
+        return ["the theorem has no `: proposition`"]
+    return command_hits(header, tactics=False) + bracket_hits(header) + term_hits(proposition[1:], lets=True)
+
+
+def term_hits(code: str, lets: bool = False) -> list[str]:
+    """A term ends where its slot ends. Only a theorem's proposition may have `let x := …; …`."""
+    if not code.strip():
+        return ["the term is empty"]
+    hits = _expression_hits(code)
+    if not lets and ":=" in code:
+        hits.append("`:=` has no place here")
+    if not lets and "by" in words(code):
+        hits.append("`by` runs tactics, which have no place here")
+    return hits
+
+
+def telescope_hits(code: str) -> list[str]:
+    """A telescope is groups `(names : type)` or `{names : type}` and nothing between them."""
+    hits = []
+    depth = start = 0
+    for index, character in enumerate(code):
+        if character in _BRACKETS:
+            start = index if depth == 0 else start
+            depth += 1
+        elif character in _CLOSERS:
+            depth -= 1
+            if depth == 0:
+                hits += _group_hits(code[start : index + 1])
+        elif depth == 0 and not character.isspace():
+            return [*hits, f"`{character}` stands between the binders"]
+    return hits
+
+
+def _group_hits(group: str) -> list[str]:
+    bound, colon, type_ = group[1:-1].partition(":")
+    if group[0] not in "({" or not colon or not bound.split() or not all(map(_BINDER_NAME.fullmatch, bound.split())):
+        return [f"`{' '.join(group.split())}` is no binder `(name : type)` or `{{name : type}}`"]
+    hits = [f"the binder `{name}` hides Lean's own `{name}`" for name in bound.split() if name in _CONSTANTS]
+    return hits + term_hits(type_)
+
+
+def number_hits(code: str) -> list[str]:
+    """Numbers too large to compute with: long literals, and powers such as `9 ^ 9 ^ 9`."""
+    literals = numerals(code)
+    hits = [f"the number {literal[:20]}… is too long" for literal in literals if len(literal) > MAX_DIGITS]
+    tokens = _TOKEN.findall(code)
+    exponents = [_exponent(literal) for literal in literals]
+    for index, token in enumerate(tokens):
+        if token in ("^", "<<<"):
+            operand = _operand(tokens, index + 1)
+            if {"^", "<<<"} & {*operand, *tokens[index + 1 + len(operand) :][:1]}:
+                hits.append("a power in an exponent is too large to compute")
+            exponents.append(prod(_value(t) for t in operand if t[0] in "0123456789"))
+    if any(exponent > MAX_EXPONENT for exponent in exponents):
+        hits.append(f"an exponent is above {MAX_EXPONENT}")
+    elif prod(max(1, exponent) for exponent in exponents) > MAX_EXPONENT_PRODUCT:
+        # The product bounds powers of powers, whatever the nesting.
+        hits.append("the powers together are too large to compute")
+    return hits
+
+
+def _operand(tokens: list[str], start: int) -> list[str]:
+    """The tokens of the exponent that begins at `start`: signs, then atoms and groups side by side (`f 1000`)."""
+    end = start
+    while end < len(tokens) and tokens[end] in ("-", "+", "↑"):
+        end += 1
+    depth = 0
+    while end < len(tokens) and (depth > 0 or tokens[end] in _BRACKETS or _ATOM.match(tokens[end])):
+        depth += (tokens[end] in _BRACKETS) - (tokens[end] in _CLOSERS)
+        end += 1
+    return tokens[start:end]
+
+
+def _value(numeral: str) -> int:
+    """A decimal literal's value, or more than `MAX_EXPONENT` where it is long or not decimal."""
+    digits = numeral.replace("_", "")
+    return int(digits) if re.fullmatch("[0-9]{1,6}", digits) else MAX_EXPONENT + 1
+
+
+def _exponent(literal: str) -> int:
+    """The decimal exponent of a literal without its sign: 3 for `2e-3`, 0 where it has none."""
+    match = re.fullmatch(r"[0-9_.]+[eE][+-]?([0-9]+)", literal)
+    return _value(match[1]) if match else 0
