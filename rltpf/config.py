@@ -65,7 +65,7 @@ def load(cls: type[ConfigT], path: Path | str | None, overrides: Sequence[str] =
 
 def dump(config: Config) -> str:
     """The resolved config as YAML that `load` reads back. Without secrets: API keys come from the environment alone."""
-    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=120)
+    return yaml.dump(config.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def describe(cls: type[Config]) -> list[Option]:
@@ -94,23 +94,30 @@ def result_settings(config: Config) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML with `1e-4` as a number, as in YAML 1.2, and duplicate keys refused instead of the last one winning."""
+    """YAML with `1e-4` as a number, as in YAML 1.2; keys that are no text, or there already, are refused."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable) or key in seen:
+            if not isinstance(key, str):
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is no text", key_node.start_mark)
+            if key in seen:
                 raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+"),
-    list("-+0123456789."),
-)
+class _Dumper(yaml.SafeDumper):
+    """Quotes the texts that `_Loader` would take for numbers."""
+
+
+for _side in (_Loader, _Dumper):
+    _side.add_implicit_resolver(
+        "tag:yaml.org,2002:float",
+        re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)[eE][-+]?\d+\Z"),
+        list("-+0123456789."),
+    )
 
 
 def _parse(text: str) -> Any:

@@ -54,8 +54,8 @@ class Completion(Record):
     cached: bool = False
 
 
-class ModelError(Exception):
-    """A request that ended without a completion, after all retries: a recorded failure of its item."""
+class ModelError(RunError):
+    """A request that ended without a completion, after all retries: the recorded failure of an item."""
 
 
 class ModelUnavailable(RunError):

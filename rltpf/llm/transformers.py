@@ -1,4 +1,4 @@
-"""A model in this process: a hub id or a local folder, also one with a GGUF file or a LoRA adapter; asked in batches."""
+"""A model in this process: a hub id or a local folder, also one with a GGUF file or a LoRA adapter; in batches."""
 
 from __future__ import annotations
 

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from rltpf.errors import InputError
+from rltpf.llm import openai as backend_module
+from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
+from rltpf.llm.openai import OpenAIModel
+from rltpf.llm.settings import LLMConfig
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+ASK = Request("judge", (Message("system", "Be short."), Message("user", "2 + 2?")), Sampling(0.5, 0.9, 7, 3))
+
+
+def reply(text: str | None = "4", finish_reason: str = "stop") -> dict[str, Any]:
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [{"index": 0, "finish_reason": finish_reason, "message": {"role": "assistant", "content": text}}],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13},
+    }
+
+
+class Server(ThreadingHTTPServer):
+    """Answers each request by the next entry of `script`, and by a good reply when it is used up."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.script: list[Any] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.times: list[float] = []
+        self.released = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        server = self.server
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        server.bodies.append(body)
+        server.headers.append({name.lower(): value for name, value in self.headers.items()})
+        server.times.append(time.monotonic())
+        act = server.script.pop(0) if server.script else reply()
+        if callable(act):
+            act = act(body)
+        if act == "hang":
+            server.released.wait(10)
+            self.close_connection = True
+        elif act == "break":
+            self.close_connection = True
+        elif act == "cut":  # a whole answer whose JSON is not
+            self._send(200, json.dumps(reply())[:60].encode(), {})
+        elif act == "half":  # an answer that ends before its announced length
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", "500")
+            self.end_headers()
+            self.wfile.write(b'{"id": ')
+            self.close_connection = True
+        elif isinstance(act, tuple):
+            status, message, headers = act
+            error = {"message": message, "code": headers.pop("code", None)}
+            self._send(status, json.dumps({"error": error}).encode(), headers)
+        else:
+            self._send(200, json.dumps(act).encode(), {})
+
+    def _send(self, status: int, data: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", "content-length": str(len(data)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setattr(backend_module, "FIRST_WAIT", 0.01)
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield server
+    server.released.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def ask(server: Server, *requests: Request, **settings: Any) -> list[Completion | BaseException]:
+    """The outcomes of requests made one after the other."""
+
+    async def main() -> list[Completion | BaseException]:
+        model = OpenAIModel(LLMConfig(**{"model": "m", "base_url": server.url, "retries": 3, **settings}))
+        try:
+            return [(await asyncio.gather(model.complete(request), return_exceptions=True))[0] for request in requests]
+        finally:
+            await model.close()
+
+    return asyncio.run(main())
+
+
+def test_a_request_is_sent_as_the_api_names_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-1")
+    assert ask(server, ASK) == [Completion("4", "stop", 11, 2)]
+    assert server.bodies == [
+        {
+            "model": "m",
+            "messages": [{"role": "system", "content": "Be short."}, {"role": "user", "content": "2 + 2?"}],
+            "temperature": 0.5,
+            "top_p": 0.9,
+            "max_tokens": 7,
+            "seed": 3,
+        }
+    ]
+    assert server.headers[0]["authorization"] == "Bearer key-1"
+
+
+def test_without_a_key_a_server_of_ones_own_is_asked_with_the_key_empty(server: Server) -> None:
+    ask(server, ASK)
+    assert server.headers[0]["authorization"] == "Bearer EMPTY"
+
+
+def test_the_address_comes_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    assert ask(server, ASK, base_url=None) == [Completion("4", "stop", 11, 2)]
+
+
+def test_neither_key_nor_address_is_a_fault_of_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(InputError, match="OPENAI_API_KEY is not set"):
+        OpenAIModel(LLMConfig(model="m"))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        (429, "slow down", {}),
+        (500, "oops", {}),
+        (503, "overloaded", {}),
+        (408, "too slow", {}),
+        "hang",
+        "break",
+        "cut",
+        "half",
+        reply(""),
+        reply("  \n"),
+        reply(None),
+        {"choices": []},
+        {},
+    ],
+    ids=str,
+)
+def test_a_passing_fault_is_tried_again(server: Server, fault: Any) -> None:
+    server.script = [fault, fault]
+    assert ask(server, ASK, timeout=0.3) == [Completion("4", "stop", 11, 2)]
+    assert len(server.bodies) == 3
+    assert server.bodies[0] == server.bodies[2]
+
+
+def test_retry_after_is_honoured(server: Server) -> None:
+    server.script = [(429, "slow down", {"retry-after": "0.4"})]
+    ask(server, ASK)
+    assert server.times[1] - server.times[0] >= 0.4
+
+
+def test_retry_after_as_a_date_is_honoured(server: Server) -> None:
+    import email.utils
+
+    server.script = [lambda body: (503, "later", {"retry-after": email.utils.formatdate(time.time() + 2, usegmt=True)})]
+    ask(server, ASK)
+    # The date has whole seconds: between one and two are left of the two.
+    assert 0.9 <= server.times[1] - server.times[0] <= 2.5
+
+
+def test_waits_double_and_are_jittered_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend_module, "FIRST_WAIT", 0.5)
+    draws = [[backend_module._wait(number, None) for _ in range(200)] for number in (1, 2, 3, 20)]
+    for middle, waits in zip((0.5, 1.0, 2.0, 60.0), draws, strict=True):
+        assert 0.5 * middle <= min(waits) < 0.7 * middle
+        assert 1.3 * middle < max(waits) <= 1.5 * middle
+    assert backend_module._wait(1, 10_000.0) == 600.0
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ((401, "bad key", {}), "refuses the key in OPENAI_API_KEY"),
+        ((404, "no such model", {}), "has no model m (Error code: 404"),
+        ((429, "pay", {"code": "insufficient_quota"}), "quota"),
+    ],
+    ids=["401", "404", "quota"],
+)
+def test_what_no_request_survives_ends_the_run_at_once(
+    server: Server, fault: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-very-secret")
+    server.script = [fault]
+    (outcome,) = ask(server, ASK)
+    assert isinstance(outcome, ModelUnavailable)
+    assert message in str(outcome)
+    assert server.url in str(outcome)
+    assert "key-very-secret" not in repr(outcome)
+    assert len(server.bodies) == 1
+
+
+def test_a_refused_request_fails_alone(server: Server) -> None:
+    server.script = [(400, "the prompt is too long", {})]
+    first, second = ask(server, ASK, ASK)
+    assert isinstance(first, ModelError)
+    assert "the prompt is too long" in str(first)
+    assert second == Completion("4", "stop", 11, 2)
+    assert len(server.bodies) == 2
+
+
+def test_a_dead_server_ends_the_run_after_the_retries(server: Server) -> None:
+    server.script = ["break"] * 9
+    (outcome,) = ask(server, ASK)
+    assert isinstance(outcome, ModelUnavailable)
+    assert "after 4 tries: connection failed" in str(outcome)
+    assert len(server.bodies) == 4
+
+
+def test_a_port_where_nobody_listens_ends_the_run(server: Server) -> None:
+    (outcome,) = ask(server, ASK, base_url="http://127.0.0.1:9/v1", retries=1)
+    assert isinstance(outcome, ModelUnavailable)
+    assert "http://127.0.0.1:9/v1" in str(outcome)
+
+
+def test_a_request_that_only_fails_itself_is_an_error_of_its_item(server: Server) -> None:
+    """While one request times out again and again, others are answered: the server lives."""
+
+    def judge(body: dict[str, Any]) -> Any:
+        return "hang" if body["messages"][0]["content"] == "endless" else reply()
+
+    async def main() -> tuple[Any, list[Any]]:
+        config = LLMConfig(model="m", base_url=server.url, retries=1, timeout=0.3)
+        model = OpenAIModel(config)
+        endless = asyncio.ensure_future(model.complete(Request("judge", (Message("user", "endless"),))))
+        others = []
+        while not endless.done():
+            others.append(await model.complete(ASK))
+            await asyncio.sleep(0.02)
+        outcome = (await asyncio.gather(endless, return_exceptions=True))[0]
+        await model.close()
+        return outcome, others
+
+    server.script = [judge] * 500
+    outcome, others = asyncio.run(main())
+    assert isinstance(outcome, ModelError)
+    assert "time-out after 0.3 s" in str(outcome)
+    assert others
+
+
+def test_an_empty_reply_that_was_cut_says_how_to_mend_it(server: Server) -> None:
+    server.script = [reply("", "length")] * 4
+    (outcome,) = ask(server, ASK)
+    assert isinstance(outcome, ModelError)
+    assert "raise llm.max_tokens" in str(outcome)
+
+
+def with_schema() -> Request:
+    return Request("judge", ASK.messages, schema=SCHEMA)
+
+
+def formats(server: Server) -> list[bool]:
+    return ["response_format" in body for body in server.bodies]
+
+
+def test_a_schema_is_sent_as_response_format(server: Server) -> None:
+    ask(server, with_schema())
+    expected = {"type": "json_schema", "json_schema": {"name": "reply", "schema": SCHEMA, "strict": True}}
+    assert server.bodies[0]["response_format"] == expected
+
+
+def test_a_server_that_refuses_schemas_with_400_is_asked_without_from_then_on(server: Server) -> None:
+    server.script = [(400, "response_format is not supported", {})]
+    outcomes = ask(server, with_schema(), with_schema())
+    assert outcomes == [Completion("4", "stop", 11, 2)] * 2
+    assert formats(server) == [True, False, False]
+
+
+def test_a_server_that_refuses_schemas_with_500_is_asked_without_after_three_tries(server: Server) -> None:
+    server.script = [(500, "grammar", {})] * 3
+    outcomes = ask(server, with_schema(), with_schema())
+    assert outcomes == [Completion("4", "stop", 11, 2)] * 2
+    assert formats(server) == [True, True, True, False, False]
+
+
+def test_a_server_that_took_a_schema_keeps_getting_it(server: Server) -> None:
+    server.script = [reply(), *[(500, "oops", {})] * 3, reply(), (400, "too long", {})]
+    first, second, third = ask(server, with_schema(), with_schema(), with_schema())
+    assert first == second == Completion("4", "stop", 11, 2)
+    assert isinstance(third, ModelError)
+    assert formats(server) == [True] * 6
+
+
+def test_no_more_requests_at_once_than_allowed(server: Server) -> None:
+    lock = threading.Lock()
+    now, most = 0, 0
+
+    def slow(body: dict[str, Any]) -> dict[str, Any]:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        time.sleep(0.05)
+        with lock:
+            now -= 1
+        return reply()
+
+    async def main() -> None:
+        model = OpenAIModel(LLMConfig(model="m", base_url=server.url, max_concurrent=3))
+        await asyncio.gather(*(model.complete(ASK) for _ in range(9)))
+        await model.close()
+
+    server.script = [slow] * 9
+    asyncio.run(main())
+    assert most == 3

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, model_validator
+
+from rltpf.config import SAME_RESULTS, Config, Option, describe, dump, load, result_settings
+from rltpf.errors import InputError
+
+
+class Inner(Config):
+    backend: Literal["openai", "replay"] = "openai"
+    """Who answers."""
+    name: str
+    temperature: float = Field(0.5, ge=0)
+    retries: int = Field(3, ge=0, json_schema_extra=SAME_RESULTS)
+
+
+class Outer(Config):
+    output_dir: Path
+    """Where everything goes."""
+    llm: Inner
+    judge: Inner | None = None
+    limit: int | None = None
+    verbose: bool = False
+    tags: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _limit_is_even(self) -> Outer:
+        if self.limit is not None and self.limit % 2:
+            raise ValueError("limit has to be even")
+        return self
+
+
+GOOD = "output_dir: runs/a\nllm:\n  name: m\n"
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / "c.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def faults(folder: Path, text: str | bytes, *overrides: str) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(Outer, write(folder, text), overrides)
+    return [line.replace(f"{folder}/", "") for line in caught.value.faults]
+
+
+def test_the_command_line_wins_over_yaml_and_yaml_over_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD + "  temperature: 1\n  retries: 9\nlimit: 8\n")
+    config = load(Outer, path, ["--llm.retries", "5", "--limit=2"])
+    assert (config.llm.temperature, config.llm.retries, config.limit, config.llm.backend) == (1.0, 5, 2, "openai")
+    assert config.output_dir == Path("runs/a")
+
+
+def test_without_a_file_the_command_line_is_enough() -> None:
+    config = load(Outer, None, ["--output_dir", "x", "--llm.name", "m", "--verbose", "--tags", "[a, b]"])
+    assert config == Outer(output_dir=Path("x"), llm=Inner(name="m"), verbose=True, tags=("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "value"),
+    [
+        (["--llm.temperature", "1e-1"], "llm.temperature", 0.1),
+        (["--llm.temperature=0"], "llm.temperature", 0.0),
+        (["--llm.name", "7"], "llm.name", "7"),
+        (["--llm.name", "no"], "llm.name", "no"),
+        (["--llm.name", "'7'"], "llm.name", "7"),
+        (["--llm.name", "a: b"], "llm.name", "a: b"),
+        (["--llm.name", "@x"], "llm.name", "@x"),
+        (["--llm.name", "a=b"], "llm.name", "a=b"),
+        (["--llm.name=a=b"], "llm.name", "a=b"),
+        (["--output_dir", "2024"], "output_dir", "2024"),
+        (["--output-dir", "x-y"], "output_dir", "x-y"),
+        (["--limit", "null"], "limit", None),
+        (["--limit", "-2"], "limit", -2),
+        (["--limit", "4", "--limit", "6"], "limit", 6),
+        (["--verbose", "--limit", "4"], "verbose", True),
+        (["--verbose", "false"], "verbose", False),
+        (["--tags", "[a]"], "tags", ["a"]),
+        (["--judge.name", "j"], "judge.name", "j"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, value: object) -> None:
+    found = result_settings(load(Outer, write(tmp_path, GOOD), words))
+    assert found[key] == value
+    assert type(found[key]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "c.yaml: is empty: write `key: value` lines"),
+        ("# only a comment\n", "c.yaml: is empty: write `key: value` lines"),
+        ("- a\n- b\n", "c.yaml: is a list, and has to be a mapping: write `key: value` lines"),
+        ("hello", "c.yaml: is a str, and has to be a mapping: write `key: value` lines"),
+        (b"\xff\xfe\x00a", "c.yaml: is not UTF-8 text"),
+        (b"a\x00b: 1", "c.yaml: is not YAML text: it holds control characters"),
+        ("a: [1,\nb: 2\n", "c.yaml:3: not valid YAML: expected ',' or ']', but got '<stream end>'"),
+        ("a: 1\n b: 2\n", "c.yaml:2: not valid YAML: mapping values are not allowed here"),
+        (GOOD + "limit: 2\nlimit: 4\n", "c.yaml:5: not valid YAML: duplicate key 'limit'"),
+        (GOOD + "  name: n\n", "c.yaml:4: not valid YAML: duplicate key 'name'"),
+        ("{[1]: 2}", "c.yaml:1: not valid YAML: key [1] is no text"),
+        ("2024-01-01: 2", "c.yaml:1: not valid YAML: key datetime.date(2024, 1, 1) is no text"),
+        (GOOD + "limt: 2\n", "c.yaml: limt: unknown key (did you mean 'limit'?)"),
+        (GOOD + "temperature: 1\n", "c.yaml: temperature: unknown key (did you mean 'llm.temperature'?)"),
+        (GOOD + "  bakend: replay\n", "c.yaml: llm.bakend: unknown key (did you mean 'backend'?)"),
+        (
+            GOOD + "  zzz: 1\n",
+            "c.yaml: llm.zzz: unknown key (known: backend, name, temperature, retries)",
+        ),
+        (GOOD + "1: 2\n", "c.yaml:4: not valid YAML: key 1 is no text"),
+        (GOOD + "limit: '2'\n", "c.yaml: limit: should be a valid integer, and is '2'"),
+        (GOOD + "limit: 2.0\n", "c.yaml: limit: should be a valid integer, and is 2.0"),
+        (GOOD + "limit: true\n", "c.yaml: limit: should be a valid integer, and is True"),
+        (GOOD + "verbose: 1\n", "c.yaml: verbose: should be a valid boolean, and is 1"),
+        (GOOD + "verbose: 'yes'\n", "c.yaml: verbose: should be a valid boolean, and is 'yes'"),
+        (GOOD + "tags: a\n", "c.yaml: tags: should be a valid array, and is 'a'"),
+        (GOOD + "tags: [a, 1]\n", "c.yaml: tags.1: should be a valid string, and is 1"),
+        (GOOD + "judge: 3\n", "c.yaml: judge: should be a section of keys, and is 3"),
+        (GOOD + "judge: {}\n", "c.yaml: judge.name: is missing: add it to the YAML or pass --judge.name"),
+        ("output_dir: a\nllm:\n", "c.yaml: llm: should be a section of keys, and is empty"),
+        ("llm: {name: m}\n", "c.yaml: output_dir: is missing: add it to the YAML or pass --output_dir"),
+        ("output_dir: a\nllm: {name: 7}\n", "c.yaml: llm.name: should be a valid string, and is 7"),
+        ("output_dir: 3\nllm: {name: m}\n", "c.yaml: output_dir: should be a valid string, and is 3"),
+        (GOOD + "  temperature: -1\n", "c.yaml: llm.temperature: should be greater than or equal to 0, and is -1"),
+        (GOOD + "  temperature: hot\n", "c.yaml: llm.temperature: should be a valid number, and is 'hot'"),
+        (
+            GOOD + "  backend: replai\n",
+            "c.yaml: llm.backend: should be 'openai' or 'replay', and is 'replai' (did you mean 'replay'?)",
+        ),
+        (GOOD + "limit: 3\n", "c.yaml: limit has to be even"),
+    ],
+)
+def test_a_bad_file_gives_one_clear_line(tmp_path: Path, text: str | bytes, expected: str) -> None:
+    assert faults(tmp_path, text) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--limt", "2"], "--limt: unknown key (did you mean 'limit'?)"),
+        (["--name", "2"], "--name: unknown key (did you mean 'llm.name'?)"),
+        (["--limit", "two"], "--limit: should be a valid integer, and is 'two'"),
+        (["--limit"], "--limit: should be a valid integer, and is True"),
+        (["--limit", "[1"], "--limit: '[1' is not a YAML value"),
+        (["--llm", "3"], "--llm: should be a section of keys, and is 3"),
+        (["stray"], "argument 'stray': belongs to no option: write --key value"),
+        (["--limit", "2", "4"], "argument '4': belongs to no option: write --key value"),
+        (["-x"], "argument '-x': belongs to no option: write --key value"),
+    ],
+)
+def test_a_bad_argument_gives_one_clear_line(tmp_path: Path, words: list[str], expected: str) -> None:
+    assert faults(tmp_path, GOOD, *words) == [expected]
+
+
+def test_all_faults_come_at_once(tmp_path: Path) -> None:
+    found = faults(tmp_path, "output_dir: a\nllm: {temperature: x}\nlimt: 1\n", "--verbose", "3", "stray")
+    assert found == [
+        "argument 'stray': belongs to no option: write --key value",
+        "c.yaml: llm.name: is missing: add it to the YAML or pass --llm.name",
+        "c.yaml: llm.temperature: should be a valid number, and is 'x'",
+        "--verbose: should be a valid boolean, and is 3",
+        "c.yaml: limt: unknown key (did you mean 'limit'?)",
+    ]
+
+
+def test_a_missing_file_and_a_folder_are_clear_faults(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no\.yaml: No such file or directory: --config takes a YAML file"):
+        load(Outer, tmp_path / "no.yaml")
+    with pytest.raises(InputError, match="Is a directory"):
+        load(Outer, tmp_path)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
+    path = write(tmp_path, b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert load(Outer, path).llm.name == "m"
+
+
+# PyYAML reads its own unquoted NEL (U+0085) as a space.
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\x85"))
+
+
+@given(
+    st.builds(
+        Outer,
+        output_dir=TEXT.map(Path),
+        llm=st.builds(
+            Inner,
+            name=TEXT,
+            temperature=st.floats(0, 1e300),
+            retries=st.integers(0, 10**9),
+            backend=st.sampled_from(["openai", "replay"]),
+        ),
+        limit=st.none() | st.integers(-100, 100).map(lambda n: 2 * n),
+        verbose=st.booleans(),
+        tags=st.lists(TEXT).map(tuple),
+        judge=st.none(),
+    )
+)
+def test_what_is_dumped_loads_as_the_same(tmp_path_factory: pytest.TempPathFactory, config: Outer) -> None:
+    path = write(tmp_path_factory.getbasetemp(), dump(config))
+    assert load(Outer, path) == config
+    assert yaml.safe_load(dump(config))["llm"]["name"] == config.llm.name
+
+
+def test_result_settings_leave_out_what_does_not_change_results() -> None:
+    config = Outer(output_dir=Path("a"), llm=Inner(name="m"), judge=Inner(name="j"))
+    assert result_settings(config) == {
+        "output_dir": "a",
+        "llm.backend": "openai",
+        "llm.name": "m",
+        "llm.temperature": 0.5,
+        "judge.backend": "openai",
+        "judge.name": "j",
+        "judge.temperature": 0.5,
+        "limit": None,
+        "verbose": False,
+        "tags": [],
+    }
+
+
+def test_describe_lists_every_key_with_type_default_and_docstring() -> None:
+    options = describe(Outer)
+    assert options[:3] == [
+        Option("output_dir", "path", None, "Where everything goes."),
+        Option("llm.backend", "openai|replay", "openai", "Who answers."),
+        Option("llm.name", "str", None, ""),
+    ]
+    assert [option.key for option in options[5:10]] == [
+        "judge.backend",
+        "judge.name",
+        "judge.temperature",
+        "judge.retries",
+        "limit",
+    ]
+    assert options[9] == Option("limit", "int", "none", "")
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Inner(name="m").name = "n"  # type: ignore[misc]
