@@ -1,0 +1,65 @@
+"""`rltpf generate` and `rltpf judge` on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+
+def register(subparsers: Any) -> None:
+    """Add `generate` and `judge` to the subparsers of the command line."""
+    from rltpf.cli import add_config_arguments
+
+    generate = subparsers.add_parser(
+        "generate",
+        help="questions, stepwise answers, Lean's verdicts, SFT and DPO data sets",
+        description="Takes seed problems through the phases s0 to s4, samples stepwise answers, has Lean judge every step, and "
+        "writes sft.jsonl and dpo.jsonl. The same command continues a run that was stopped.",
+        epilog="example: rltpf generate --config configs/generate/demo.yaml --dataset.limit 5 --output_dir runs/five",
+    )
+    add_config_arguments(generate, "data_gen.config:GenerateConfig")
+    generate.set_defaults(run=run_generate)
+
+    judge = subparsers.add_parser(
+        "judge",
+        help="Lean's verdict on every step of given answers",
+        description="Reads rows with `id`, `question`, `answer` and optionally `formal` (the question's telescope), and adds `verdict`, "
+        "`steps` and `iterations`.",
+        epilog="example: rltpf judge answers.jsonl --config configs/generate/judge.yaml --output verdicts.jsonl",
+    )
+    judge.add_argument("input", metavar="INPUT", help="JSONL file, or - for standard input")
+    judge.add_argument("--output", metavar="FILE", default="-", help="where the rows go (default: standard output)")
+    add_config_arguments(judge, "data_gen.config:JudgeConfig")
+    judge.set_defaults(run=run_judge)
+
+
+def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
+    from data_gen.config import GenerateConfig
+    from data_gen.dry_run import show_generation
+    from data_gen.pipeline import generate
+    from rltpf.config import load
+    from rltpf.runs import RunDirectory
+
+    config = load(GenerateConfig, args.config, overrides)
+    if args.dry_run:
+        return show_generation(config)
+    with RunDirectory.open(config.output_dir, config, "generate", args.overwrite) as run:
+        return asyncio.run(generate(config, run))
+
+
+def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
+    from data_gen.config import JudgeConfig
+    from data_gen.dry_run import show_judging
+    from data_gen.verdicts import judge_rows, read_rows, write_rows
+    from rltpf.config import load
+    from rltpf.runs import RunDirectory
+
+    config = load(JudgeConfig, args.config, overrides)
+    rows = read_rows(args.input)
+    if args.dry_run:
+        return show_judging(config, rows[0])
+    with RunDirectory.open(config.output_dir, config, "judge", args.overwrite) as run:
+        code = asyncio.run(judge_rows(config, run, rows))
+        write_rows(run, rows, args.output)
+        return code

@@ -1,0 +1,42 @@
+"""The configs of `rltpf generate` and `rltpf judge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from rltpf.config import Config
+from rltpf.datasets import DatasetConfig
+from rltpf.llm.settings import LLMConfig
+from rltpf.prover.settings import ProverConfig
+
+
+class GenerateConfig(Config):
+    output_dir: Path
+    """Run directory; a run that was killed continues here."""
+    dataset: DatasetConfig
+    """Seed problems."""
+    llm: LLMConfig
+    """The teacher: it formalises, tells again, aligns and answers."""
+    prover: ProverConfig = ProverConfig()
+    """The Lean that judges."""
+    answers_per_question: int = Field(2, ge=2)
+    """Answers sampled for each question that is kept."""
+    repairs: int = Field(5, ge=0)
+    """Repairs of a formalisation (R of algorithm 1)."""
+    seed: int = 42
+    """The k-th answer to a question is sampled with seed + k."""
+
+
+class JudgeConfig(Config):
+    output_dir: Path
+    """Run directory of the verdicts; judging that was stopped continues here."""
+    llm: LLMConfig
+    """The formaliser."""
+    prover: ProverConfig = ProverConfig()
+    """The Lean that judges."""
+    repairs: int = Field(5, ge=0)
+    """Repairs of a formalisation (R of algorithm 1)."""
+    seed: int = 42
+    """Seed of the formaliser's sampling."""

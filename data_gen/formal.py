@@ -1,0 +1,180 @@
+"""The formal side of a question and of an answer, and the guards between prose and Lean.
+
+A question is a *telescope*: Lean binders that declare its quantities and assume its premises, with the asked quantity called
+`answer`. A step of an answer is a `FormalStep`: definitions of new quantities and a claim about them. Lean judges claims; the guards
+judge whether a claim is the prose step's claim at all, since the judge must not be argued into a different one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rltpf.numbers import asserted_results, mentioned, numerals, parse_value
+from rltpf.prover.gate import gate
+from rltpf.records import Record
+
+ANSWER = "answer"
+TYPES = ("Rat", "Int", "Nat")
+
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
+_RELATION = re.compile(r"≠|≤|≥|<=|>=|!=|=|<|>")
+# A claim is relations joined by ∧ and nothing else: every other connective can make a false step true by its form alone.
+_FOREIGN = re.compile(r"[→←↔∀∃∨¬λ|&]|->|<-|:|\\|\b(?:fun|let|have|show|if|then|else|match|by|do|at|from|in|Not|Or|Iff|True|False|true|false)\b")
+
+
+class Refusal(Exception):
+    """A formalisation that a guard refused; `reason` is a code to count by, the message goes into the repair prompt."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Definition(Record):
+    """A new quantity, defined by a Lean term over earlier ones."""
+
+    name: str
+    value: str
+    type: str = "Rat"
+
+    def binders(self) -> str:
+        return f"({self.name} : {self.type}) ({self.name}_def : {self.name} = {self.value})"
+
+
+@dataclass(frozen=True)
+class FormalStep(Record):
+    """One step in Lean; `claim` is None for a step that claims nothing, `proof` is the model's own tactic block, if any."""
+
+    definitions: tuple[Definition, ...] = ()
+    claim: str | None = None
+    proof: str | None = None
+
+
+def variables(telescope: str) -> set[str]:
+    """The names that a telescope binds."""
+    names: set[str] = set()
+    for group in re.findall(r"[({]([^:(){}]*):", telescope):
+        names |= set(group.split())
+    return names
+
+
+def check_telescope(telescope: str) -> None:
+    """Refuses a telescope that is more or less than binders around an `answer`."""
+    if hits := gate(telescope, "binders"):
+        raise Refusal("gate", "The telescope must consist of binders alone: " + "; ".join(hits) + ".")
+    if ANSWER not in variables(telescope):
+        raise Refusal("no_answer_slot", f"The telescope declares no variable `{ANSWER}`.")
+
+
+def check_definitions(definitions: Sequence[Definition], known: set[str]) -> None:
+    """Refuses definitions that could assume something: old names, values that mention themselves or later names."""
+    for index, definition in enumerate(definitions):
+        name = definition.name
+        if not _IDENTIFIER.fullmatch(name):
+            raise Refusal("definition", f"`{name}` is not a lower-case identifier.")
+        if name in known or f"{name}_def" in known:
+            raise Refusal("definition", f"`{name}` is already in use; a definition needs a new name.")
+        if definition.type not in TYPES:
+            raise Refusal("definition", f"`{name}` has type `{definition.type}`; allowed are {', '.join(TYPES)}.")
+        if hits := gate(definition.value, "term"):
+            raise Refusal("gate", f"The value of `{name}`: " + "; ".join(hits) + ".")
+        later = {d.name for d in definitions[index:]}
+        # `(x : Rat) (x_def : x = x + 1)` would assume a falsehood, and everything would follow from it.
+        if used := later & set(re.findall(r"\w+", definition.value)):
+            raise Refusal("definition", f"The value of `{name}` uses `{min(used)}`, which is not defined before it.")
+        if _FOREIGN.search(definition.value) or _RELATION.search(definition.value) or "∧" in definition.value:
+            raise Refusal("definition", f"The value of `{name}` must be an arithmetic term.")
+        known |= {name, f"{name}_def"}
+
+
+def atoms(claim: str) -> list[tuple[str, str, str]]:
+    """A claim as relations (left, relation, right); refuses whatever is not relations joined by ∧."""
+    if hits := gate(claim, "term"):
+        raise Refusal("gate", f"The claim `{claim}`: " + "; ".join(hits) + ".")
+    if foreign := _FOREIGN.search(claim):
+        raise Refusal("claim_form", f"The claim `{claim}` holds `{foreign.group()}`; a claim is relations joined by ∧.")
+    parts = []
+    for atom in claim.split("∧"):
+        # Brackets around whole atoms may be balanced only across ∧, as in `(a = b ∧ c = d)`.
+        text = _unbracket(atom.strip())
+        sides = _RELATION.split(text)
+        if len(sides) != 2 or not all(side.strip() for side in sides) or text.count("(") != text.count(")"):
+            raise Refusal("claim_form", f"`{atom.strip()}` is not one relation between two terms.")
+        relation = _RELATION.search(text)
+        assert relation is not None
+        parts.append((sides[0].strip(), relation.group(), sides[1].strip()))
+    return parts
+
+
+def _unbracket(atom: str) -> str:
+    while atom.startswith("(") and atom.endswith(")") and _closes_at_end(atom):
+        atom = atom[1:-1].strip()
+    return atom
+
+
+def _closes_at_end(text: str) -> bool:
+    depth = 0
+    for index, character in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            return index == len(text) - 1
+    return False
+
+
+def check_claim(step: str, claim: str | None, context: str) -> None:
+    """Refuses a claim that is not the prose step's: numbers from elsewhere (`drift`), results left out, calculations not claimed.
+
+    `context` is the question and the earlier steps; their numbers may occur in the claim too.
+    """
+    results = asserted_results(step)
+    if claim is None:
+        if results:
+            raise Refusal("hidden_claim", f"The step `{step}` states a result, so it has a claim.")
+        return
+    relations = atoms(claim)
+    if strange := numerals(claim) - mentioned(step) - mentioned(context):
+        raise Refusal("drift", f"The claim `{claim}` holds {_show(min(strange))}, which the step does not mention.")
+    if not results and mentioned(step) - {1} and not numerals(claim) & mentioned(step):
+        raise Refusal("drift", f"The claim `{claim}` holds none of the numbers of the step `{step}`.")
+    equated = {value for left, relation, right in relations if relation == "=" for value in _values(left, right)}
+    for readings in results:
+        if not readings & equated:
+            raise Refusal("drift", f"The step says `= {_show(max(readings))}`, but the claim `{claim}` has no such equation.")
+
+
+def check_final(claim: str | None, final: str) -> None:
+    """Refuses a last claim that is not `answer = N` with the N of the answer's prose."""
+    relations = atoms(claim) if claim is not None else []
+    stated = parse_value(final)
+    if len(relations) != 1 or relations[0][:2] != (ANSWER, "="):
+        raise Refusal("answer_mismatch", f"The last claim must be `{ANSWER} = N`.")
+    if stated is None or parse_value(_unbracket(relations[0][2])) != stated:
+        raise Refusal("answer_mismatch", f"The answer says `{final}`, the last claim says `{claim}`.")
+
+
+def _values(*terms: str) -> list[Fraction]:
+    return [value for term in terms if (value := parse_value(_unbracket(term))) is not None]
+
+
+def _show(value: Fraction) -> str:
+    return str(value)
+
+
+def step_binders(telescope: str, earlier: Sequence[FormalStep], proved: Sequence[bool], step: FormalStep) -> str:
+    """The hypotheses of a step: the premises, all definitions so far, and those earlier claims that were proved."""
+    parts = [telescope.strip()]
+    for number, (previous, is_proved) in enumerate(zip(earlier, proved, strict=True), start=1):
+        parts += [definition.binders() for definition in previous.definitions]
+        if is_proved and previous.claim is not None:
+            parts.append(f"(step_{number} : {previous.claim})")
+    parts += [definition.binders() for definition in step.definitions]
+    return "\n    ".join(line for part in parts for line in part.splitlines())
+
+
+def theorem(name: str, binders: str, goal: str) -> str:
+    """A Lean theorem without its proof."""
+    return f"theorem {name}\n    {binders} :\n    {goal}"

@@ -1,0 +1,94 @@
+"""What a generate run reports (specification: rates always together, losses by reason, execution rate by iteration). Pure functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from data_gen.allocate import Allocation
+from data_gen.records import Answer, Question
+
+PHASES = ("s0", "s1", "s2", "s3", "s4")
+
+
+def summarise(questions: Sequence[Question], answers: Sequence[Answer], allocations: Sequence[Allocation]) -> dict[str, Any]:
+    """The numbers of a run, from its records alone: a resumed run reports what an undisturbed one does."""
+    lost = Counter(f"{q.error.stage}:{q.error.reason}" for q in questions if q.error is not None)
+    verdicts = Counter(answer.verdict for answer in answers)
+    reasons = Counter(f"error:{answer.reason}" for answer in answers if answer.verdict == "error")
+    fates = Counter(allocation.fate for allocation in allocations)
+    usage = [record.usage for record in (*questions, *answers)]
+    return {
+        "questions": {
+            "in": len(questions),
+            "kept": sum(question.kept for question in questions),
+            "lost": dict(sorted(lost.items())),
+        },
+        "phases": _phases(questions),
+        "telescopes": {
+            "repaired": sum(question.phase != "s1" and len(question.attempts) > 1 for question in questions),
+            "first_elaborated": sum(bool(q.attempts) and not q.attempts[0].reason for q in questions),
+        },
+        "answers": {
+            "in": len(answers),
+            **{verdict: verdicts[verdict] for verdict in ("verified", "false", "error")},
+            "reasons": dict(sorted(reasons.items())),
+        },
+        "iterations": _iterations(answers),
+        "allocation": {
+            "sft_rows": sum(len(allocation.sft) for allocation in allocations),
+            "dpo_pairs": sum(len(allocation.dpo) for allocation in allocations),
+            "discarded_questions": fates["discarded"],
+            "error_questions": fates["error"],
+        },
+        "lean": {
+            "checks": sum(item.checks for item in usage),
+            "seconds": round(sum(item.seconds for item in usage), 3),
+        },
+    }
+
+
+def _phases(questions: Sequence[Question]) -> list[dict[str, Any]]:
+    rows = []
+    for phase in PHASES:
+        ended_before = sum(q.error is not None and q.error.stage < phase for q in questions)
+        ended_here = sum(q.error is not None and q.error.stage == phase for q in questions)
+        entered = len(questions) - ended_before
+        rows.append({"phase": phase, "in": entered, "out": entered - ended_here})
+    return rows
+
+
+def _iterations(answers: Sequence[Answer]) -> list[dict[str, int]]:
+    """One row for each iteration of algorithm 1: what was tried in it, and how many chains it decided."""
+    rows = []
+    for iteration in range(1, max((len(answer.attempts) for answer in answers), default=0) + 1):
+        attempts = [answer.attempts[iteration - 1] for answer in answers if len(answer.attempts) >= iteration]
+        outcomes = Counter(attempt.outcome for attempt in attempts)
+        rows.append(
+            {
+                "iteration": iteration,
+                "chains": len(attempts),
+                "chains_elaborated": sum(bool(a.elaborated) and all(a.elaborated) for a in attempts),
+                "steps": sum(len(attempt.elaborated) for attempt in attempts),
+                "steps_elaborated": sum(sum(attempt.elaborated) for attempt in attempts),
+                "verified": outcomes["verified"],
+                "false": outcomes["false"],
+                "error": outcomes["error"],
+                "tokens": sum(attempt.tokens for attempt in attempts),
+            }
+        )
+    return rows
+
+
+def assert_conserved(metrics: dict[str, Any], answers_per_question: int) -> str:
+    """The conservation line of a run; raises `AssertionError` where an item came from nowhere or went there."""
+    questions, answers = metrics["questions"], metrics["answers"]
+    lost = sum(questions["lost"].values())
+    assert questions["in"] == questions["kept"] + lost, f"questions are not conserved: {questions}"
+    judged = answers["verified"] + answers["false"] + answers["error"]
+    assert answers["in"] == judged == questions["kept"] * answers_per_question, f"answers are not conserved: {answers}"
+    return (
+        f"{questions['in']} questions = {questions['kept']} kept + {lost} lost; "
+        f"{answers['in']} answers = {answers['verified']} verified + {answers['false']} false + {answers['error']} error"
+    )

@@ -1,0 +1,195 @@
+"""`generate`: seed problems become judged answers, and these become data sets. Killed at any moment, it continues where it was."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from data_gen.allocate import allocate
+from data_gen.answers import sample_answer
+from data_gen.config import GenerateConfig
+from data_gen.export import dpo_rows, sft_rows, to_jsonl
+from data_gen.formalize import Formaliser
+from data_gen.judge import Judge
+from data_gen.lean import InfraError
+from data_gen.metrics import assert_conserved, summarise
+from data_gen.records import Answer, Question
+from rltpf import pipeline
+from rltpf.datasets import load_problems
+from rltpf.llm import build_model
+from rltpf.llm.cached import CachedModel
+from rltpf.llm.model import ChatModel, ModelError, Sampling
+from rltpf.progress import Progress
+from rltpf.prover import Prover, build_prover
+from rltpf.records import Failure, Problem, content_id
+from rltpf.runs import Journal, RunDirectory
+
+# As many questions in flight keep both the model and Lean busy without holding more than this many in memory.
+QUESTIONS_IN_FLIGHT = 32
+# So many items in a row without a reply mean that the model is gone, not that these items are odd.
+DEAD_AFTER = 3
+
+
+class Generation:
+    """One generate run: the journals hold what is finished, everything else can be made again."""
+
+    def __init__(
+        self, config: GenerateConfig, model: ChatModel, prover: Prover, questions: Journal, answers: Journal
+    ) -> None:
+        sampling = Sampling(config.llm.temperature, config.llm.top_p, config.llm.max_tokens, config.seed)
+        self._config = config
+        self._model = model
+        self._sampling = sampling
+        self._formaliser = Formaliser(model, prover, sampling, config.repairs)
+        self._judge = Judge(model, prover, sampling, config.repairs)
+        self._questions = questions
+        self._answers = answers
+        self._failures_in_a_row = 0
+        self.unfinished: list[Failure] = []
+        """Items that infrastructure kept from a verdict; they are in no journal, so the next start takes them up again."""
+
+    async def process(self, problem: Problem) -> Question | None:
+        """Take one problem through its phases and its answers through the judge; None where infrastructure failed."""
+        try:
+            question = await self._question(problem)
+            if question.kept:
+                for number in range(self._config.answers_per_question):
+                    await self._answer(question, number)
+        except (InfraError, ModelError) as error:
+            self.unfinished.append(Failure(problem.id, type(error).__name__, str(error)))
+            self._failures_in_a_row += isinstance(error, ModelError)
+            if self._failures_in_a_row >= DEAD_AFTER:
+                raise
+            return None
+        self._failures_in_a_row = 0
+        return question
+
+    async def _question(self, problem: Problem) -> Question:
+        row = self._questions.get(problem.id)
+        if row is not None:
+            return Question.from_json(row)
+        seed = Question(problem.id, problem.question, problem.answer, phase="s0")
+        question = await self._formaliser.formalise(seed)
+        self._questions.append(question.to_json())
+        return question
+
+    async def _answer(self, question: Question, number: int) -> None:
+        identity = content_id(question.id, number)
+        if identity in self._answers:
+            return
+        assert question.telescope is not None
+        text = await sample_answer(self._model, question.question, number, self._sampling)
+        judgement = await self._judge.judge(question.question, question.telescope, text)
+        answer = Answer(
+            id=identity,
+            question_id=question.id,
+            number=number,
+            question=question.question,
+            answer=text,
+            verdict=judgement.verdict,
+            reason=judgement.reason,
+            steps=judgement.steps,
+            attempts=judgement.attempts,
+            lean=judgement.lean,
+            usage=judgement.usage,
+        )
+        self._answers.append(answer.to_json())
+
+
+async def generate(config: GenerateConfig, run: RunDirectory) -> int:
+    """Run or continue a generation; writes the data sets and `metrics.json`. The exit code."""
+    started = time.monotonic()
+    problems = load_problems(config.dataset)
+    prover = build_prover(config.prover)
+    model = build_model(config.llm, run.transcript)
+    questions, answers = run.journal("questions"), run.journal("answers")
+    try:
+        run.set_toolchain(prover.toolchain_id)
+        generation = Generation(config, model, prover, questions, answers)
+        fresh = _journal_duplicates(problems, questions)
+        done = sum(_is_done(problem, questions, answers, config.answers_per_question) for problem in fresh)
+        todo = (p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question))
+        with Progress("questions", len(fresh), done, model.usage) as progress:
+            await pipeline.run(
+                todo, generation.process, lambda _: None, concurrency=QUESTIONS_IN_FLIGHT, progress=progress
+            )
+        metrics = _write(run, config, problems, questions, answers, len(generation.unfinished))
+        metrics["llm"] = model.usage.to_json()
+        metrics["lean"]["toolchain"] = prover.toolchain_id
+        metrics["wall_seconds"] = round(time.monotonic() - started, 1)
+    finally:
+        await model.close()
+        await prover.close()
+        questions.close()
+        answers.close()
+    return _report(run, metrics, generation.unfinished)
+
+
+def _is_done(problem: Problem, questions: Journal, answers: Journal, samples: int) -> bool:
+    row = questions.get(problem.id)
+    if row is None:
+        return False
+    return row["error"] is not None or all(content_id(problem.id, number) in answers for number in range(samples))
+
+
+def _journal_duplicates(problems: Iterable[Problem], questions: Journal) -> list[Problem]:
+    """The problems whose question did not occur before; the others are journalled as lost at s0."""
+    seen: set[str] = set()
+    fresh = []
+    for problem in problems:
+        words = " ".join(problem.question.lower().split())
+        if words not in seen:
+            fresh.append(problem)
+        elif problem.id not in questions:
+            error = Failure("s0", "duplicate", "an earlier row asks the same question")
+            questions.append(Question(problem.id, problem.question, problem.answer, error=error).to_json())
+        seen.add(words)
+    return fresh
+
+
+def _write(
+    run: RunDirectory,
+    config: GenerateConfig,
+    problems: list[Problem],
+    questions: Journal,
+    answers: Journal,
+    unfinished: int,
+) -> dict[str, Any]:
+    """Write the data sets, in the order of the input whatever the order of the work was; the run's metrics."""
+    finished = [Question.from_json(row) for p in problems if (row := questions.get(p.id)) is not None]
+    judged: list[Answer] = []
+    allocations = []
+    for question in finished:
+        ids = [content_id(question.id, number) for number in range(config.answers_per_question)]
+        rows = [row for identity in ids if (row := answers.get(identity)) is not None]
+        # A question with an answer missing has no row in table 1 yet.
+        if question.kept and len(rows) == len(ids):
+            samples = [Answer.from_json(row) for row in rows]
+            judged += samples
+            allocations.append(allocate(samples))
+    run.write("sft.jsonl", to_jsonl(sft_rows(allocations)))
+    run.write("dpo.jsonl", to_jsonl(dpo_rows(allocations)))
+    complete = [q for q in finished if not q.kept] + [q for q in finished if q.id in {a.question_id for a in judged}]
+    metrics = summarise(complete, judged, allocations)
+    print(assert_conserved(metrics, config.answers_per_question), file=sys.stderr)
+    if len(complete) + unfinished != len(problems):
+        raise AssertionError(f"{len(problems)} problems in, {len(complete)} finished and {unfinished} unfinished out")
+    metrics["questions"]["unfinished"] = unfinished
+    return metrics
+
+
+def _report(run: RunDirectory, metrics: dict[str, Any], unfinished: list[Failure]) -> int:
+    run.write("metrics.json", json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
+    allocation = metrics["allocation"]
+    print(f"{run.path / 'sft.jsonl'}: {allocation['sft_rows']} rows")
+    print(f"{run.path / 'dpo.jsonl'}: {allocation['dpo_pairs']} pairs")
+    if not unfinished:
+        run.finish()
+        return 0
+    for failure in unfinished:
+        print(f"problem {failure.stage}: {failure.reason}: {failure.detail}", file=sys.stderr)
+    print(f"{len(unfinished)} problems have no verdict yet; the same command takes them up again", file=sys.stderr)
+    return 1

@@ -1,0 +1,164 @@
+"""Guards between prose and Lean: what may be claimed, defined and declared."""
+
+import pytest
+
+from data_gen.formal import (
+    Definition,
+    FormalStep,
+    Refusal,
+    atoms,
+    check_claim,
+    check_definitions,
+    check_final,
+    check_telescope,
+    step_binders,
+    theorem,
+    variables,
+)
+
+TELESCOPE = "(eggs eaten answer : Rat)\n(h_eggs : eggs = 16)\n(h_answer : answer = eggs - eaten)"
+
+
+def refused(reason: str, function, *arguments) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(Refusal) as caught:
+        function(*arguments)
+    assert caught.value.reason == reason
+
+
+def test_variables() -> None:
+    assert variables(TELESCOPE) == {"eggs", "eaten", "answer", "h_eggs", "h_answer"}
+
+
+def test_telescope_needs_an_answer_slot() -> None:
+    check_telescope(TELESCOPE)
+    refused("no_answer_slot", check_telescope, "(eggs : Rat) (h : eggs = 16)")
+
+
+@pytest.mark.parametrize(
+    "telescope",
+    [
+        "theorem question (answer : Rat) : answer = answer",
+        "(answer : Rat) : answer = 3 := by sorry",
+        "(answer : Rat) (h : answer = 3",
+        "(answer : Rat := 3)",
+        "(answer : Rat) import Lean",
+    ],
+)
+def test_telescope_is_binders_alone(telescope: str) -> None:
+    refused("gate", check_telescope, telescope)
+
+
+class TestDefinitions:
+    def test_may_use_earlier_names(self) -> None:
+        known = {"eggs"}
+        check_definitions([Definition("left", "eggs - 3"), Definition("sold", "left * 2")], known)
+        assert known == {"eggs", "left", "left_def", "sold", "sold_def"}
+
+    @pytest.mark.parametrize(
+        ("definition", "reason"),
+        [
+            (Definition("left", "left + 1"), "definition"),  # assumes a falsehood
+            (Definition("eggs", "3"), "definition"),  # assumes a second value
+            (Definition("h eggs", "3"), "definition"),
+            (Definition("x) (h", "3"), "definition"),
+            (Definition("left", "eggs - sold"), "definition"),
+            (Definition("left", "3", type="Empty"), "definition"),
+            (Definition("left", "3) (h : False"), "gate"),
+            (Definition("left", "if 1 < 2 then 3 else 4"), "definition"),
+            (Definition("left", "eggs = 3"), "definition"),
+        ],
+    )
+    def test_refused(self, definition: Definition, reason: str) -> None:
+        definitions = [definition, Definition("sold", "1")]
+        refused(reason, check_definitions, definitions, {"eggs"})
+
+
+class TestClaims:
+    def test_atoms(self) -> None:
+        assert atoms("left = 9 ∧ (left < eggs)") == [("left", "=", "9"), ("left", "<", "eggs")]
+        assert atoms("((a + b) * 2 ≥ 4)") == [("(a + b) * 2", "≥", "4")]
+
+    @pytest.mark.parametrize(
+        "claim",
+        [
+            "left = 9 ∨ True",
+            "False → left = 9",
+            "∀ x : Rat, x = x",
+            "left = 9 = 9",
+            "left",
+            "¬ left = 8",
+            "left = 9 ∧ True",
+            "(fun x => x) 9 = 9",
+            "(left = 9 ∧ sold = 2) = True",
+            "let y := 9; left = y",
+        ],
+    )
+    def test_only_relations_joined_by_and(self, claim: str) -> None:
+        with pytest.raises(Refusal) as caught:
+            atoms(claim)
+        assert caught.value.reason in {"claim_form", "gate"}
+
+    def test_slot_cannot_be_left(self) -> None:
+        refused("gate", atoms, "left = 9) (h : left = 8")
+
+    def test_claim_of_the_step(self) -> None:
+        check_claim("She has 16 - 3 - 4 = 9 eggs left.", "left = 9", "")
+        check_claim("She has 16 - 3 - 4 = 9 eggs left.", "16 - 3 - 4 = 9 ∧ left = 9", "")
+        check_claim("A quarter of it, 0.25 * 80 = 20.", "part = 20", "")
+        check_claim("That is 25% of 80 = 20.", "25 / 100 * 80 = 20", "")
+        check_claim("So she plans the next day.", None, "")
+
+    @pytest.mark.parametrize(
+        ("step", "claim", "reason"),
+        [
+            ("She has 16 - 3 - 4 = 10 eggs left.", "left = 9", "drift"),  # argued into a true claim
+            ("She has 16 - 3 - 4 = 10 eggs left.", "left < 10", "drift"),
+            ("She has 16 - 3 - 4 = 10 eggs left.", "left ≤ 10 ∧ 10 = 10 + left - left", "drift"),
+            ("She has 16 - 3 = 13 and 13 - 4 = 10.", "a = 13", "drift"),
+            ("She has 16 - 3 - 4 = 10 eggs left.", None, "hidden_claim"),
+            ("So 9 eggs are left.", "left = left", "drift"),
+            ("She sells the 9 eggs.", "left = 8", "drift"),
+        ],
+    )
+    def test_other_claims_are_refused(self, step: str, claim: str | None, reason: str) -> None:
+        refused(reason, check_claim, step, claim, "")
+
+    def test_numbers_of_the_question_may_be_used(self) -> None:
+        refused("drift", check_claim, "Then 9 are left.", "left = 20 - 11 ∧ left = 9", "")
+        check_claim("Then 9 are left.", "left = 20 - 11 ∧ left = 9", "She had 20 and lost 11.")
+
+
+class TestFinal:
+    @pytest.mark.parametrize(
+        ("claim", "final"), [("answer = 18", "18"), ("answer = 1234", "1,234"), ("answer = (3/4)", "0.75")]
+    )
+    def test_same_number(self, claim: str, final: str) -> None:
+        check_final(claim, final)
+
+    @pytest.mark.parametrize(
+        ("claim", "final"),
+        [
+            ("answer = 18", "19"),
+            ("left = 18", "18"),
+            ("answer = 9 + 9", "18"),
+            ("answer ≤ 18", "18"),
+            ("answer = 18 ∧ answer = 18", "18"),
+            (None, "18"),
+            ("answer = 18", "18 eggs"),
+        ],
+    )
+    def test_anything_else_is_a_mismatch(self, claim: str | None, final: str) -> None:
+        refused("answer_mismatch", check_final, claim, final)
+
+
+def test_step_binders_take_proved_claims_only() -> None:
+    earlier = [FormalStep((Definition("left", "eggs - 3"),), "left = 13"), FormalStep((), "left = 12")]
+    binders = step_binders("(eggs : Rat)", earlier, [True, False], FormalStep((Definition("sold", "left"),), "sold = 1"))
+    assert theorem("step_3", binders, "sold = 1") == (
+        "theorem step_3\n"
+        "    (eggs : Rat)\n"
+        "    (left : Rat) (left_def : left = eggs - 3)\n"
+        "    (step_1 : left = 13)\n"
+        "    (sold : Rat) (sold_def : sold = left) :\n"
+        "    sold = 1"
+    )
