@@ -217,6 +217,8 @@ def _faults(
 
 def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any) -> str:
     kind = entry["type"]
+    if kind == "missing" and _keys(cls, place):
+        return f"is missing: add this section to the YAML (keys: {', '.join(_keys(cls, place))})"
     if kind == "missing":
         return f"is missing: add it to the YAML or pass --{'.'.join(place)}"
     if kind == "extra_forbidden":

@@ -89,7 +89,7 @@ def _explain(recorded: Request, asked: Request) -> str:
             return f"has {len(recorded.messages)} messages, and this one {len(asked.messages)}"
         old, new = recorded.messages[same], asked.messages[same]
         if old.role != new.role:
-            return f"has a {old.role} message as number {same + 1}, and this one a {new.role} message"
+            return f"has a message of {old.role} as number {same + 1}, and this one of {new.role}"
         at = _common(old.content, new.content)
         return (
             f"differs first in message {same + 1} ({new.role}) at character {at + 1}: "

@@ -26,5 +26,8 @@ class LLMConfig(Config):
     retries: int = Field(6, ge=0, json_schema_extra=SAME_RESULTS)
     """Tries after the first on 429, 5xx, time-outs and broken connections."""
     temperature: float = Field(0.7, ge=0)
+    """0 is greedy."""
     top_p: float = Field(1.0, gt=0, le=1)
+    """Sample only from the most probable tokens that together reach this probability."""
     max_tokens: int = Field(2048, ge=1)
+    """Longest reply."""

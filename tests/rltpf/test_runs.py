@@ -138,7 +138,8 @@ def test_a_second_writer_is_refused_and_told_who_is_first(tmp_path: Path) -> Non
 
 def test_a_killed_writer_gives_up_its_lock(tmp_path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from rltpf.config import Config; from rltpf.runs import RunDirectory\n"
+        "import sys, time; from pathlib import Path\n"
+        "from rltpf.config import Config; from rltpf.runs import RunDirectory\n"
         "RunDirectory.open(Path(sys.argv[1]), Config(), 'generate'); print('locked', flush=True); time.sleep(60)"
     )
     root = Path(__file__).parents[2]
@@ -171,8 +172,6 @@ def test_another_lean_is_refused(tmp_path: Path) -> None:
         run.set_toolchain("lean-4.31 embedded")
     with open_run(tmp_path) as run:
         run.set_toolchain("lean-4.31 embedded")
-        with pytest.raises(
-            InputError, match=r"its verdicts are from Lean lean-4\.31 embedded, and Lean here is lean-4\.32"
-        ):
+        with pytest.raises(InputError, match=r"are from Lean lean-4\.31 embedded, and Lean here is lean-4\.32"):
             run.set_toolchain("lean-4.32 native")
     assert manifest(tmp_path)["toolchain"] == "lean-4.31 embedded"
