@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A shared machine may be slow: how long one example takes is no fault.
+settings.register_profile("rltpf", deadline=None)
+settings.load_profile("rltpf")
 
 _CHAT_TEMPLATE = (
     "{% for m in messages %}{{ '<|' + m['role'] + '|>' }}"
