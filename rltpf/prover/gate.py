@@ -1,9 +1,9 @@
 """The text gate: what Lean must never see from a model.
 
-The gate is not a soundness boundary for proofs; the judge is, which compares types and axioms and replays constants. The
-gate's job is what the judge cannot see: code that runs while Lean elaborates (it could touch the host or forge the judge's
-answers), commands that change the syntax, and text that leaves the slot it is spliced into. It looks at identifier
-components outside comments and strings.
+The gate is not a soundness boundary for proofs; the judge is, which compares types and axioms and replays constants.
+The gate's job is what the judge cannot see: code that runs while Lean elaborates (it could touch the host or forge the
+judge's answers), commands that change the syntax, and text that leaves the slot it is spliced into. It looks at
+identifier components outside comments and strings.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ _FORBIDDEN = (
     )
     | _reasons("trusts compiled code", "native ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler")
     | _reasons("switches the kernel off", "skipKernelTC")
-    | _reasons("belongs to the header", "import prelude module public private meta")
+    | _reasons("belongs to the header", "import prelude module public meta")
+    | _reasons("hides names from the judge", "private")
     | _reasons("changes the statements after it", "variable include omit universe default_instance unif_hint")
     | _reasons("reaches the host", "IO BaseIO EIO FilePath dbg_trace dbgTrace sleep_heartbeats")
     | _reasons("reaches Lean's own internals", "Elab MetaM TacticM TermElabM CommandElabM CoreM decl_name")
@@ -60,9 +61,11 @@ _FORBIDDEN = (
 )
 
 # Attributes that a submission may use; any other could register code that a tactic runs later.
-_ATTRIBUTES = slots.names("""simp grind ext instance reducible irreducible semireducible inline noinline specialize class coe match_pattern
-    elab_as_elim induction_eliminator cases_eliminator inherit_doc deprecated nolint simps to_additive mk_iff norm_cast
-    push_cast refl symm trans congr gcongr mono bound fun_prop aesop pp_nodot""")
+_ATTRIBUTES = slots.names(
+    """simp grind ext instance reducible irreducible semireducible inline noinline specialize class coe match_pattern
+    elab_as_elim induction_eliminator cases_eliminator inherit_doc deprecated nolint simps to_additive mk_iff
+    norm_cast push_cast refl symm trans congr gcongr mono bound fun_prop aesop pp_nodot"""
+)
 _ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[([^\]]*)")
 
 _NOTATIONS = slots.names("notation notation3 infix infixl infixr prefix postfix")
@@ -84,13 +87,9 @@ def gate(text: str, mode: Mode) -> list[str]:
         return hits
     parts = scan(text)
     code = parts.code
-    hits = [
-        *parts.problems,
-        *_word_hits(parts),
-        *_option_hits(code),
-        *_confusable_hits(code),
-        *slots.nesting_hits(code),
-    ]
+    if hits := slots.nesting_hits(code):
+        return hits
+    hits = [*parts.problems, *_word_hits(parts), *_option_hits(code), *_confusable_hits(code)]
     if mode in ("file", "statement"):
         hits += _notation_hits(parts)
     else:
@@ -175,7 +174,7 @@ def _confusable_hits(code: str) -> list[str]:
     hits = []
     for word in dict.fromkeys(re.findall(r"\w*[^\W\x00-\x7f]\w*", code)):
         scripts = {unicodedata.name(character, "").split(" ")[0] for character in word}
-        if scripts & _FOREIGN_SCRIPTS or ("GREEK" in scripts and re.search("[A-Za-z]{2}|[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]", word)):
+        if scripts & _FOREIGN_SCRIPTS or re.search("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]", word):
             hits.append(f"`{word}` holds letters that look like Latin ones")
     return hits
 

@@ -22,7 +22,7 @@ _LITERAL = re.compile(rf"{_IDENTIFIER}|(?P<number>{_NUMERAL})(?P<tail>[A-Za-z_']
 _OPENER = re.compile(r'--|/-[-!]?|"')
 _BLOCK_EDGE = re.compile(r"/-|-/")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_STRING_PREFIX = re.compile(r"(?:^|[\s(\[{⟨,])(?:s!|(?P<raw>r#*))?$")
+_STRING_PREFIX = re.compile(r"[\s(\[{⟨,](?:s!|(?P<raw>r#*))?$")
 _ESCAPE = r"""\\(?:[\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})"""
 _CHARACTER = rf"'(?:[^\\'\n]|{_ESCAPE})'"
 # All that a `'` may be: part of an identifier, a character literal, or part of a symbol such as `''` and `∑'`.
@@ -67,8 +67,7 @@ def scan(source: str) -> Scan:
         if kind == '"':
             position, content = _string(source, start, problems)
             strings.append(content)
-            inner = _spaces(source[start + 1 : position])
-            parts.append(f'"{inner[:-1]}"' if inner else " ")
+            parts.append(f'"{_spaces(content)}{source[start + 1 + len(content) : position]}')
             continue
         if start and not source[start - 1].isspace():
             problems.append(f"a comment right after `{source[start - 1]}` is ambiguous")
@@ -96,7 +95,7 @@ def _spaces(text: str) -> str:
 
 def _string(source: str, start: int, problems: list[str]) -> tuple[int, str]:
     """The end and the contents of the string whose opening quote is at `start`."""
-    prefix = _STRING_PREFIX.search(source[max(0, start - 70) : start])
+    prefix = _STRING_PREFIX.search(f" {source}"[max(0, start - 70) : start + 1])
     if prefix is None:
         problems.append(f"a string right after `{source[start - 1]}` is ambiguous")
     if prefix and prefix["raw"]:

@@ -1,4 +1,4 @@
-"""The places that model text is spliced into, and how a text could leave them: commands, brackets, headers, binders, powers.
+"""The places that model text is spliced into, and how a text could leave them.
 
 Every function takes blanked code (see `lean_text.scan`) and returns hits as `gate` does.
 """
@@ -22,13 +22,15 @@ def names(text: str) -> frozenset[str]:
 
 
 # Each begins, ends or extends a command, so none has a place in a slot.
-_COMMANDS = names("""theorem lemma def abbrev example instance structure inductive coinductive class mutual namespace section end open
-    set_option attribute notation notation3 infix infixl infixr prefix postfix local scoped protected noncomputable nonrec
-    deriving where termination_by decreasing_by alias irreducible_def initialize_simps_projections grind_pattern
-    add_decl_doc library_note seal unseal suppress_compilation compile_inductive recommended_spelling init_quot
-    count_heartbeats assert_exists assert_not_exists""")
+_COMMANDS = names(
+    """theorem lemma def abbrev example instance structure inductive coinductive class mutual namespace section end
+    open set_option attribute notation notation3 infix infixl infixr prefix postfix local scoped protected
+    noncomputable nonrec deriving where termination_by decreasing_by alias irreducible_def
+    initialize_simps_projections grind_pattern add_decl_doc library_note seal unseal suppress_compilation
+    compile_inductive recommended_spelling init_quot count_heartbeats assert_exists assert_not_exists"""
+)
 # `open … in` and `set_option … in` are tactics too.
-_SCOPED_TACTIC = re.compile(r"\b(?:open(?: +scoped)?|set_option)(?P<names>(?: +[A-Za-z0-9_][\w.']*)+?) +in\b")
+_SCOPED_TACTIC = re.compile(r"\b(?:open(?: +scoped)?|set_option)(?P<names>(?: +[A-Za-z0-9_][\w.']*){1,20}?) +in\b")
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⌊": "⌋", "⌈": "⌉", "⟦": "⟧", "⟪": "⟫"}
 _CLOSERS = frozenset(_BRACKETS.values())
@@ -67,31 +69,33 @@ def bracket_hits(code: str) -> list[str]:
     return [f"`{expected[-1]}` is missing"] if expected else []
 
 
-def _outside_brackets(code: str) -> Iterator[str]:
+def _outside_brackets(code: str) -> Iterator[re.Match[str]]:
     depth = 0
-    for token in _TOKEN.findall(code):
-        depth += token in _BRACKETS
+    for token in _TOKEN.finditer(code):
+        depth += token.group() in _BRACKETS
         if depth == 0:
             yield token
-        depth -= token in _CLOSERS
+        depth -= token.group() in _CLOSERS
 
 
 def _expression_hits(code: str) -> list[str]:
-    """Commas, colons, arrows and `:=` outside brackets that no quantifier or `let` of the expression itself asks for."""
-    binders = lets = 0
-    for token in _outside_brackets(code):
+    """Commas, colons, arrows and `:=` outside brackets that no quantifier or `let` in it asks for."""
+    binders = lets = bodies = 0
+    for token in (match.group() for match in _outside_brackets(code)):
         if token in _QUANTIFIERS:
             binders += 1
         elif token in ("let", "have"):
             lets += 1
-        elif token == ":=" and not lets:
+        elif token == ":=" and lets:
+            lets, bodies = lets - 1, bodies + 1
+        elif token == ":=":
             return ["`:=` begins a proof, which has no place here"]
+        elif token == ";" and bodies:
+            bodies -= 1
         elif token in (",", "=>", "↦") and binders:
             binders -= 1
-        elif token in (",", "=>", "↦") or (token == ";" and not lets) or (token == ":" and not binders + lets):
+        elif token in (",", "=>", "↦", ";") or (token == ":" and not binders + lets):
             return [f"`{token}` outside brackets has no place here"]
-        elif token == ":=":
-            lets -= 1
     return []
 
 
@@ -101,15 +105,10 @@ def header_hits(code: str) -> list[str]:
     if not starts:
         return ["the statement has no theorem"]
     header = code[starts[-1] :]
-    signature = ""
-    for token in _TOKEN.finditer(header):
-        signature = header[: token.start()]
-        if token.group() in (":", ":=") and not bracket_hits(signature):
-            break
-    proposition = header[len(signature) :]
-    if not proposition.startswith(":") or proposition.startswith(":="):
+    colon = next((token for token in _outside_brackets(header) if token.group() in (":", ":=")), None)
+    if colon is None or colon.group() == ":=":
         return ["the theorem has no `: proposition`"]
-    return command_hits(header, tactics=False) + bracket_hits(header) + term_hits(proposition[1:], lets=True)
+    return command_hits(header, tactics=False) + bracket_hits(header) + term_hits(header[colon.end() :], lets=True)
 
 
 def term_hits(code: str, lets: bool = False) -> list[str]:
@@ -126,7 +125,7 @@ def term_hits(code: str, lets: bool = False) -> list[str]:
 
 def telescope_hits(code: str) -> list[str]:
     """A telescope is groups `(names : type)` or `{names : type}` and nothing between them."""
-    hits = []
+    hits = ["`:=` has no place here"] if ":=" in code else []
     depth = start = 0
     for index, character in enumerate(code):
         if character in _BRACKETS:
@@ -158,7 +157,8 @@ def number_hits(code: str) -> list[str]:
     for index, token in enumerate(tokens):
         if token in ("^", "<<<"):
             operand = _operand(tokens, index + 1)
-            if {"^", "<<<"} & {*operand, *tokens[index + 1 + len(operand) :][:1]}:
+            end = index + 1 + len(operand)
+            if {"^", "<<<"} & {*operand, *tokens[end : end + 1]}:
                 hits.append("a power in an exponent is too large to compute")
             exponents.append(prod(_value(t) for t in operand if t[0] in "0123456789"))
     if any(exponent > MAX_EXPONENT for exponent in exponents):
