@@ -1,0 +1,269 @@
+"""The one module that touches TRL, transformers and peft, and knows what changes between their versions.
+
+- TRL 1.16 to 1.x: `DPOTrainer` copies a given adapter to a frozen "ref" adapter, so the reference is the SFT policy and
+  costs no second model; `max_length` cuts and drops rows without a word; `loss_type` of DPO is checked only at step 1.
+- transformers 5.23 and newer: before, a resumed DPO run silently started again from the SFT adapter.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NoReturn
+
+from rltpf.errors import InputError
+from rltpf.train.data import measure
+from rltpf.train.folder import RunFolder, say
+from rltpf.train.launch import TrainingFailed
+from rltpf.train.options import AdapterArguments, Options
+
+SUPPORTED = {"trl": ("1.16", "2"), "transformers": ("5.23", "6"), "peft": ("0.21", "1")}
+"""Versions this module was written for: first, and first that is not."""
+
+DPO_LOSSES = (
+    "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired",
+    "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm",
+)  # fmt: skip
+
+_STUCK_AFTER = 5  # logged steps without any change before the run is called stuck
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """TRL's argument objects: `training` is an SFTConfig or DPOConfig, `model` a ModelConfig."""
+
+    training: Any
+    model: Any
+    adapter: AdapterArguments
+
+
+def check_versions() -> None:
+    """Raise `InputError` with one line for each library that is missing, too old or too new."""
+    from packaging.version import Version
+
+    faults = []
+    for name, (first, beyond) in SUPPORTED.items():
+        try:
+            installed = version(name)
+        except PackageNotFoundError:
+            faults.append(f"{name} is not installed: `pip install '{name}>={first},<{beyond}'`")
+            continue
+        if not Version(first) <= Version(installed) < Version(beyond):
+            faults.append(f"{name} {installed} is installed and {first} or newer, below {beyond}, is needed: "
+                          f"`pip install '{name}>={first},<{beyond}'`")  # fmt: skip
+    if faults:
+        raise InputError(*faults)
+
+
+def parse(options: Options) -> Arguments:
+    """TRL's own parser on the checked options, so that every TRL option and default holds."""
+    check_versions()
+    if not sys.stderr.isatty():
+        _hide_bars()
+    from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
+
+    class Parser(TrlParser):
+        def error(self, message: str) -> NoReturn:
+            raise InputError(message)
+
+    config = {"sft": SFTConfig, "dpo": DPOConfig}[options.kind]
+    types: tuple[Any, ...] = (ScriptArguments, config, ModelConfig, DatasetMixtureConfig, AdapterArguments)
+    try:
+        _, training, model, _, adapter = Parser(types).parse_args_and_config(options.argv)
+    except (ValueError, TypeError, ImportError) as error:  # values that do not go together
+        raise InputError(" ".join(str(error).split())) from None
+    losses = training.loss_type if options.kind == "dpo" else []
+    faults = [f"loss_type `{loss}` is none of {', '.join(DPO_LOSSES)}" for loss in losses if loss not in DPO_LOSSES]
+    if options.kind == "dpo" and training.precompute_ref_log_probs and training.world_size > 1:
+        faults.append("precompute_ref_log_probs does not work in several processes with rows from memory: leave it out")
+    if faults:
+        raise InputError(*faults)
+    # The filter would replace a NaN by the mean of the earlier losses and hide it from the guard below.
+    training.logging_nan_inf_filter = False
+    return Arguments(training, model, adapter)
+
+
+def load_tokenizer(arguments: Arguments) -> Any:
+    """The tokenizer: the starting adapter's where it brings one, since SFT may have changed the template."""
+    from transformers import AutoTokenizer
+
+    adapter = arguments.adapter.adapter_name_or_path
+    own = adapter is not None and Path(adapter, "tokenizer_config.json").is_file()
+    source = adapter if own else arguments.model.model_name_or_path
+    revision = None if own else arguments.model.model_revision
+    trust = arguments.training.trust_remote_code
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=trust)
+        template = getattr(arguments.training, "chat_template_path", None)
+        if template and Path(template).is_file():
+            tokenizer.chat_template = Path(template).read_text(encoding="utf-8")
+        elif template:
+            tokenizer.chat_template = AutoTokenizer.from_pretrained(template).chat_template
+    except (OSError, ValueError) as error:
+        raise InputError(f"no tokenizer from {source}: {' '.join(str(error).split())}") from None
+    return tokenizer
+
+
+def load_model(arguments: Arguments) -> Any:
+    """The name of the base model, which TRL loads itself, or the base with a trainable adapter to go on from."""
+    training, model = arguments.training, arguments.model
+    from trl import get_quantization_config
+
+    kwargs = {
+        "revision": model.model_revision,
+        "attn_implementation": model.attn_implementation,
+        "dtype": model.dtype,
+        **(training.model_init_kwargs or {}),
+    }
+    adapter = arguments.adapter.adapter_name_or_path
+    if adapter is None:
+        training.model_init_kwargs = kwargs
+        return model.model_name_or_path
+    if Path(adapter).is_dir() and not Path(adapter, "adapter_config.json").is_file():
+        raise InputError(f"adapter_name_or_path {adapter}: no adapter_config.json there; give an SFT run's output_dir")
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    training.model_init_kwargs = None
+    quantization = get_quantization_config(model)
+    try:
+        base = AutoModelForCausalLM.from_pretrained(
+            model.model_name_or_path,
+            trust_remote_code=training.trust_remote_code,
+            quantization_config=quantization,
+            **kwargs,
+        )
+        return PeftModel.from_pretrained(base, adapter, is_trainable=True)
+    except (OSError, ValueError) as error:
+        raise InputError(f"adapter {adapter} on {model.model_name_or_path}: {' '.join(str(error).split())}") from None
+
+
+def build(
+    options: Options, arguments: Arguments, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None
+) -> Any:
+    """The SFTTrainer or DPOTrainer with our guard and progress lines; says how `max_length` treats the rows."""
+    from datasets import Dataset
+    from transformers import PrinterCallback, ProgressCallback
+    from trl import DPOTrainer, SFTTrainer, get_peft_config, get_quantization_config
+
+    training = arguments.training
+    tokenizer = load_tokenizer(arguments)
+    limit = None if getattr(training, "packing", False) else training.max_length
+    lengths = measure(options.kind, rows, tokenizer, limit, keep_end=training.truncation_mode == "keep_end")
+    say(f"{options.kind}: {lengths}")
+    model = load_model(arguments)
+    from_hub = isinstance(model, str)
+    try:
+        trainer = {"sft": SFTTrainer, "dpo": DPOTrainer}[options.kind](
+            model=model,
+            args=training,
+            train_dataset=Dataset.from_list(rows),
+            eval_dataset=Dataset.from_list(evaluation) if evaluation else None,
+            processing_class=tokenizer,
+            quantization_config=get_quantization_config(arguments.model) if from_hub else None,
+            peft_config=get_peft_config(arguments.model) if from_hub else None,
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"{options.kind}: {' '.join(str(error).split())}") from None
+    trained = len(trainer.train_dataset)
+    if limit is not None and trained != lengths.rows - lengths.dropped:
+        say(f"{options.kind}: TRL kept {trained} rows where {lengths.rows - lengths.dropped} were expected")
+    for callback in (ProgressCallback, PrinterCallback):
+        trainer.remove_callback(callback)
+    for callback in _callbacks(options.kind):
+        trainer.add_callback(callback)
+    return trainer
+
+
+def fit(trainer: Any, folder: RunFolder) -> None:
+    """Train, from the newest checkpoint where there is one, and leave the results in the folder."""
+    checkpoint = folder.checkpoint()
+    folder.start()
+    kind, processes = folder.options.kind, trainer.accelerator.num_processes
+    asked = int(os.environ.get("WORLD_SIZE", "1"))
+    if processes != asked:
+        raise TrainingFailed(f"{asked} processes were launched and {processes} train: see configs/accelerate/cpu.yaml")
+    say(f"{kind}: " + (f"continues from {checkpoint}" if checkpoint else f"starts in {folder.path}")
+        + f", {processes} process{'es' if processes > 1 else ''} on {trainer.args.device.type}")  # fmt: skip
+    metrics = trainer.train(resume_from_checkpoint=checkpoint).metrics
+    # The trainer's own mean covers only the steps since the resume.
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    metrics["train_loss"] = sum(losses) / len(losses) if losses else math.nan
+    trainer.save_model()
+    trainer.save_metrics("train", metrics)
+    trainer.save_state()
+    folder.finish(trainer.state.log_history)
+    trainer.end()
+    say(f"{kind}: mean loss {metrics['train_loss']:.4f}, {metrics['train_runtime']:.0f} s, saved in {folder.path}")
+
+
+def _hide_bars() -> None:
+    import datasets
+    from transformers.utils import logging
+
+    datasets.disable_progress_bars()
+    logging.disable_progress_bar()
+
+
+class Guard:
+    """Decides from the logged numbers whether training is still learning."""
+
+    def __init__(self) -> None:
+        self._recent: deque[tuple[float, float]] = deque(maxlen=_STUCK_AFTER)
+
+    def check(self, step: int, logs: dict[str, float]) -> None:
+        """Raise `TrainingFailed` for a NaN or infinite number, a zero gradient or a loss that never moves."""
+        if "loss" not in logs:
+            return
+        loss, gradient = float(logs["loss"]), float(logs.get("grad_norm", math.inf))
+        if not math.isfinite(loss) or math.isnan(gradient):
+            raise TrainingFailed(
+                f"step {step}: loss {loss}, gradient norm {gradient}. The likely causes: a learning rate that is too "
+                "high (try a tenth), fp16 where bf16 is needed, or rows without a single trained token"
+            )
+        self._recent.append((loss, gradient))
+        if len(self._recent) < _STUCK_AFTER:
+            return
+        if all(recent_gradient == 0.0 for _, recent_gradient in self._recent):
+            raise TrainingFailed(
+                f"step {step}: the gradient is zero for {_STUCK_AFTER} logged steps. The likely causes: max_length "
+                "cuts the answers away (chosen and rejected become equal), or no adapter weight is trainable"
+            )
+        if loss > 1e-2 and all(recent_loss == loss for recent_loss, _ in self._recent):
+            raise TrainingFailed(
+                f"step {step}: the loss is {loss} for {_STUCK_AFTER} logged steps. The likely causes: a learning rate "
+                "of zero (warm-up longer than the run), or weights that are frozen"
+            )
+
+
+def _callbacks(kind: str) -> list[Any]:
+    from transformers import TrainerCallback
+
+    class GuardCallback(TrainerCallback):
+        def __init__(self) -> None:
+            self.guard = Guard()
+
+        def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.guard.check(state.global_step, kwargs["logs"])
+
+    class ProgressLines(TrainerCallback):
+        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.began, self.first = time.monotonic(), state.global_step
+
+        def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            logs = kwargs["logs"]
+            if "loss" not in logs and "eval_loss" not in logs:
+                return
+            pace = (time.monotonic() - self.began) / max(1, state.global_step - self.first)
+            shown = ("loss", "eval_loss", "rewards/margins", "rewards/accuracies", "learning_rate")
+            numbers = ", ".join(f"{name} {logs[name]:.4g}" for name in shown if name in logs)
+            step, steps = state.global_step, state.max_steps
+            say(f"{kind}: step {step}/{steps}, {numbers}, {pace:.1f} s a step, {pace * (steps - step):.0f} s left")
+
+    return [GuardCallback(), ProgressLines()]
