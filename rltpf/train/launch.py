@@ -13,7 +13,7 @@ class TrainingFailed(RuntimeError):
 
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
-    """`main(argv)`: its own code, 2 for faults of the input, 1 when the training failed."""
+    """`main(argv)`: its own code, 2 for faults of the input, 1 when the training failed, 130 when interrupted."""
     try:
         return main(argv)
     except InputError as error:
@@ -23,3 +23,6 @@ def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
     except TrainingFailed as error:
         say(f"error: {error}")
         return 1
+    except KeyboardInterrupt:
+        say("interrupted: the same command goes on from the newest checkpoint")
+        return 130

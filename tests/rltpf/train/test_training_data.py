@@ -1,0 +1,137 @@
+"""Every useless row is named with its line; `max_length` is counted, not guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltpf.errors import InputError
+from rltpf.train.data import Lengths, evaluation_rows, measure, row_faults, training_rows
+from rltpf.train.options import Options
+from training_rows import assistant, dpo_row, sft_row, user, write_rows
+
+
+def test_sound_rows_have_no_fault() -> None:
+    assert row_faults("sft", sft_row(1)) == []
+    assert row_faults("dpo", dpo_row(1)) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "fault"),
+    [
+        ("sft", ["x"], "a row is an object, this is a list"),
+        ("sft", {"prompt": user("a")}, "SFT needs the columns prompt, completion, and this row has no completion"),
+        ("sft", {"messages": user("a")},
+         "SFT needs the columns prompt, completion, and this row has no prompt, completion; "
+         "split `messages` into the two, or the prompt is trained on too"),
+        ("dpo", sft_row(1), "DPO needs the columns prompt, chosen, rejected, and this row has no chosen, rejected"),
+        ("sft", {"prompt": "a", "completion": assistant("b")},
+         "`prompt` must be a non-empty list of {role, content} messages"),
+        ("sft", {"prompt": user("a"), "completion": []},
+         "`completion` must be a non-empty list of {role, content} messages"),
+        ("sft", {"prompt": user("a"), "completion": assistant("  \n")}, "`completion` has an empty assistant message"),
+        ("sft", {"prompt": user("a"), "completion": [{"role": "assistant", "content": None}]},
+         "`completion`: every message needs a `role` and a text `content`"),
+        ("sft", {"prompt": [{"role": "bot", "content": "a"}], "completion": assistant("b")},
+         "`prompt`: role 'bot' is none of assistant, system, tool, user"),
+        ("sft", {"prompt": user("a"), "completion": user("b")},
+         "`completion` is what the model learns to say: role 'user' belongs into `prompt`"),
+        ("sft", {"prompt": user("a") + assistant("b"), "completion": assistant("c")},
+         "`prompt` must end with the user's message"),
+        ("dpo", {"prompt": user("a"), "chosen": assistant("b "), "rejected": assistant("b")},
+         "`chosen` and `rejected` are the same text: such a pair has no gradient"),
+    ],
+)  # fmt: skip
+def test_fault(kind: Any, row: Any, fault: str) -> None:
+    assert row_faults(kind, row) == [fault]
+
+
+def test_rows_keep_only_the_columns_that_are_trained_on(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [{**sft_row(1), "verdicts": [{"a": 1}]}, {**sft_row(2), "verdicts": "x"}])
+    rows = training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert rows == [{key: sft_row(n)[key] for key in ("prompt", "completion")} for n in (1, 2)]
+
+
+def test_faults_name_file_and_line(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [sft_row(1), {"prompt": user("a")}, {**sft_row(3), "completion": []}])
+    with pytest.raises(InputError) as error:
+        training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert [fault.split(": ")[0] for fault in error.value.faults] == [f"{path}:2", f"{path}:3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "{path}: holds no rows; nothing can be trained"),
+        ("{}\n{'a'\n", "{path}:2: not JSON: Expecting property name enclosed in double quotes at column 2"),
+        (None, "{path}: No such file or directory; pass --dataset_name with a file that exists"),
+    ],
+)
+def test_file_faults(tmp_path: Path, text: str | None, fault: str) -> None:
+    path = tmp_path / "a.jsonl"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError) as error:
+        training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert error.value.faults == (fault.format(path=path),)
+
+
+def test_many_faults_are_cut_with_their_number(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [{}] * 50)
+    with pytest.raises(InputError) as error:
+        training_rows(Options("dpo", {"dataset_name": str(path)}, []))
+    assert len(error.value.faults) == 21
+    assert error.value.faults[-1] == "and 30 more faults in the data"
+
+
+def test_evaluation_needs_rows_of_its_own(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [sft_row(1)])
+    values = {"dataset_name": str(path)}
+    assert evaluation_rows(Options("sft", values, [])) is None
+    with pytest.raises(InputError, match="--eval_dataset_name FILE"):
+        evaluation_rows(Options("sft", {**values, "eval_strategy": "steps"}, []))
+    rows = evaluation_rows(Options("sft", {**values, "eval_strategy": "steps", "eval_dataset_name": str(path)}, []))
+    assert rows is not None
+    assert len(rows) == 1
+
+
+class WordTokenizer:
+    """One token a word, one for the role of a message, one for the start of an answer."""
+
+    chat_template: str | None = "x"
+
+    def apply_chat_template(
+        self, messages: Any, add_generation_prompt: bool, return_dict: bool
+    ) -> dict[str, list[int]]:
+        words = sum(1 + len(message["content"].split()) for message in messages)
+        return {"input_ids": [0] * (words + add_generation_prompt)}
+
+
+ROWS = [
+    {"prompt": user("a b"), "chosen": assistant("c"), "rejected": assistant("c d e")},  # prompt 4 tokens, longest 7
+    {"prompt": user("a b c d"), "chosen": assistant("c"), "rejected": assistant("d")},  # prompt 6, longest 7
+]
+
+
+@pytest.mark.parametrize(
+    ("max_length", "keep_end", "cut", "dropped"),
+    [(None, False, 0, 0), (7, False, 0, 0), (6, False, 1, 1), (5, False, 1, 1), (6, True, 2, 0)],
+)
+def test_measure_counts_rows_that_are_cut_and_dropped(
+    max_length: int | None, keep_end: bool, cut: int, dropped: int
+) -> None:
+    assert measure("dpo", ROWS, WordTokenizer(), max_length, keep_end) == Lengths(2, 7, cut, dropped)
+
+
+def test_measure_refuses_when_nothing_would_be_left() -> None:
+    with pytest.raises(InputError, match="max_length 4 is within every prompt: all 2 rows"):
+        measure("dpo", ROWS, WordTokenizer(), 4)
+
+
+def test_measure_refuses_a_tokenizer_without_chat_template() -> None:
+    tokenizer = WordTokenizer()
+    tokenizer.chat_template = None
+    with pytest.raises(InputError, match="no chat template"):
+        measure("dpo", ROWS, tokenizer, None)

@@ -1,0 +1,80 @@
+"""An output folder belongs to one run: it goes on, is finished, or refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rltpf.errors import InputError
+from rltpf.train.folder import RunFolder
+from rltpf.train.options import Options
+from training_rows import sft_row, write_rows
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    data = write_rows(tmp_path / "a.jsonl", [sft_row(1)])
+    values = {"output_dir": str(tmp_path / "out"), "dataset_name": str(data), "learning_rate": 0.1, "logging_steps": 1}
+    return Options("sft", values, [])
+
+
+def changed(options: Options, **values: object) -> Options:
+    return Options(options.kind, {**options.values, **values}, [])
+
+
+def add_checkpoint(options: Options, step: int, text: str = "{}") -> Path:
+    path = Path(options.get("output_dir"), f"checkpoint-{step}")
+    path.mkdir(parents=True)
+    (path / "trainer_state.json").write_text(text)
+    return path
+
+
+def test_a_run_goes_on_and_is_then_finished(options: Options) -> None:
+    folder = RunFolder(options)
+    assert not folder.finished
+    folder.start()
+    (folder.path / "ref").mkdir()
+    again = RunFolder(changed(options, logging_steps=5))
+    assert not again.finished
+    again.finish([{"step": 1, "loss": 2.0}])
+    assert RunFolder(options).finished
+    assert json.loads((folder.path / "log_history.jsonl").read_text()) == {"step": 1, "loss": 2.0}
+    assert not (folder.path / "ref").exists()
+
+
+def test_other_settings_are_refused_by_name(options: Options) -> None:
+    RunFolder(options).start()
+    with pytest.raises(
+        InputError, match=r"other settings or data: learning_rate \(there 0.1, here 0.2\)\. Pick another"
+    ):
+        RunFolder(changed(options, learning_rate=0.2))
+    assert not RunFolder(changed(options, learning_rate=0.2, overwrite_output_dir=True)).finished
+
+
+def test_other_data_under_the_same_name_is_refused(options: Options) -> None:
+    RunFolder(options).start()
+    write_rows(Path(options.get("dataset_name")), [sft_row(2)])
+    with pytest.raises(InputError, match=r"dataset_name \(there 'sha256:"):
+        RunFolder(options)
+
+
+def test_newest_complete_checkpoint_is_taken(options: Options) -> None:
+    folder = RunFolder(options)
+    assert folder.checkpoint() is None
+    add_checkpoint(options, 9)
+    newest = add_checkpoint(options, 10)
+    add_checkpoint(options, 11, "{torn")
+    assert folder.checkpoint() == str(newest)
+    assert RunFolder(changed(options, overwrite_output_dir=True)).checkpoint() is None
+    with pytest.raises(InputError, match="no complete checkpoint there"):
+        RunFolder(changed(options, overwrite_output_dir=True, resume_from_checkpoint="nowhere")).checkpoint()
+
+
+def test_checkpoints_of_another_program_are_not_touched(options: Options) -> None:
+    path = add_checkpoint(options, 3)
+    with pytest.raises(InputError, match="a run that is not ours"):
+        RunFolder(options)
+    RunFolder(changed(options, overwrite_output_dir=True)).start()
+    assert not path.exists()
