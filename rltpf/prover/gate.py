@@ -172,7 +172,7 @@ def _option_hits(code: str) -> list[str]:
 def _confusable_hits(code: str) -> list[str]:
     """Names with letters that look like others: a Greek capital Nu makes `Νat` a new name."""
     hits = []
-    for word in dict.fromkeys(re.findall(r"\w*[^\W\x00-\x7f]\w*", code)):
+    for word in dict.fromkeys(word for word in re.findall(r"\w+", code) if not word.isascii()):
         scripts = {unicodedata.name(character, "").split(" ")[0] for character in word}
         if scripts & _FOREIGN_SCRIPTS or re.search("[ΑΒΕΖΗΙΚΜΝΟΡΤΥΧο]", word):
             hits.append(f"`{word}` holds letters that look like Latin ones")

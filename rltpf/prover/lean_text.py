@@ -95,7 +95,8 @@ def _spaces(text: str) -> str:
 
 def _string(source: str, start: int, problems: list[str]) -> tuple[int, str]:
     """The end and the contents of the string whose opening quote is at `start`."""
-    prefix = _STRING_PREFIX.search(f" {source}"[max(0, start - 70) : start + 1])
+    window = source[max(0, start - 70) : start]
+    prefix = _STRING_PREFIX.search(window if start > 70 else f" {window}")
     if prefix is None:
         problems.append(f"a string right after `{source[start - 1]}` is ambiguous")
     if prefix and prefix["raw"]:

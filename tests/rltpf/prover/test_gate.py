@@ -1,6 +1,7 @@
 """The text gate: every kind of attack is named, and honest Lean passes."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -381,3 +382,15 @@ def test_a_telescope_is_only_groups(telescope: str) -> None:
         assert all(c.isspace() for c in outside)
         assert ":=" not in telescope
         assert not depths or depths[-1] == 0
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "α", "1_", "^", "x ^ ", '"', "' ", "h' --\n", "/- ", "open ", "theorem : ", "r#"]
+)
+def test_the_longest_texts_take_seconds_at_most(piece: str) -> None:
+    text = piece * (60_000 // len(piece.encode()))
+    start = time.perf_counter()
+    gate(text, "proof")
+    gate(text, "term")
+    # Quadratic matching takes minutes; this takes well below a second on an idle machine.
+    assert time.perf_counter() - start < 15
