@@ -384,9 +384,7 @@ def test_a_telescope_is_only_groups(telescope: str) -> None:
         assert not depths or depths[-1] == 0
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", "α", "1_", "^", "x ^ ", '"', "' ", "h' --\n", "/- ", "open ", "theorem : ", "r#"]
-)
+@pytest.mark.parametrize("piece", ["a", "α", "1_", "^", "x ^ ", '"', "' ", "h' --\n", "/- ", "open ", "lemma : "])
 def test_the_longest_texts_take_seconds_at_most(piece: str) -> None:
     text = piece * (60_000 // len(piece.encode()))
     start = time.perf_counter()
