@@ -125,25 +125,36 @@ def _closes_at_end(text: str) -> bool:
     return False
 
 
-def check_claim(step: str, claim: str | None, context: str) -> None:
-    """Refuses a claim that is not the prose step's: numbers from elsewhere (`drift`), results left out, calculations not claimed.
+def check_step(step: str, formal: FormalStep, context: str) -> None:
+    """Refuses a formalisation that is not the prose step's: numbers from elsewhere (`drift`), results left out, calculations not claimed.
 
-    `context` is the question and the earlier steps; their numbers may occur in the claim too.
+    `context` is the question and the earlier steps; their numbers may occur too.
     """
     results = asserted_results(step)
-    if claim is None:
+    lean = " ".join((formal.claim or "", *(definition.value for definition in formal.definitions)))
+    if strange := numerals(lean) - mentioned(step) - mentioned(context):
+        raise Refusal("drift", f"The entry holds {min(strange)}, which the step `{step}` does not mention.")
+    if formal.claim is None:
         if results:
             raise Refusal("hidden_claim", f"The step `{step}` states a result, so it has a claim.")
         return
-    relations = atoms(claim)
-    if strange := numerals(claim) - mentioned(step) - mentioned(context):
-        raise Refusal("drift", f"The claim `{claim}` holds {_show(min(strange))}, which the step does not mention.")
-    if not results and mentioned(step) - {1} and not numerals(claim) & mentioned(step):
-        raise Refusal("drift", f"The claim `{claim}` holds none of the numbers of the step `{step}`.")
-    equated = {value for left, relation, right in relations if relation == "=" for value in _values(left, right)}
+    relations = atoms(formal.claim)
+    if not results and mentioned(step) and not numerals(formal.claim) & mentioned(step):
+        raise Refusal("drift", f"The claim `{formal.claim}` holds none of the numbers of the step `{step}`.")
+    equated = set().union(*(_equated(left, right) for left, relation, right in relations if relation == "="))
     for readings in results:
         if not readings & equated:
-            raise Refusal("drift", f"The step says `= {_show(max(readings))}`, but the claim `{claim}` has no such equation.")
+            raise Refusal("drift", f"The step says `= {max(readings)}`, but the claim `{formal.claim}` has no such equation.")
+
+
+def _equated(left: str, right: str) -> set[Fraction]:
+    """The value that an equation gives to something else; none for `10 = 10 + x - x`, which is true of every number."""
+    found = set()
+    for side, other in ((left, right), (right, left)):
+        value = parse_value(_unbracket(side))
+        if value is not None and value not in numerals(other):
+            found.add(value)
+    return found
 
 
 def check_final(claim: str | None, final: str) -> None:
@@ -154,14 +165,6 @@ def check_final(claim: str | None, final: str) -> None:
         raise Refusal("answer_mismatch", f"The last claim must be `{ANSWER} = N`.")
     if stated is None or parse_value(_unbracket(relations[0][2])) != stated:
         raise Refusal("answer_mismatch", f"The answer says `{final}`, the last claim says `{claim}`.")
-
-
-def _values(*terms: str) -> list[Fraction]:
-    return [value for term in terms if (value := parse_value(_unbracket(term))) is not None]
-
-
-def _show(value: Fraction) -> str:
-    return str(value)
 
 
 def step_binders(telescope: str, earlier: Sequence[FormalStep], proved: Sequence[bool], step: FormalStep) -> str:

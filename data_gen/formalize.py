@@ -17,7 +17,7 @@ from data_gen.lean import LeanSession, complaint
 from data_gen.records import Question, TelescopeAttempt
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
-from rltpf.prover import Prover
+from rltpf.prover.prover import Prover
 from rltpf.prover.lean_text import extract_lean
 from rltpf.records import Failure
 

@@ -16,9 +16,9 @@ from data_gen.formal import (
     Definition,
     FormalStep,
     Refusal,
-    check_claim,
     check_definitions,
     check_final,
+    check_step,
     step_binders,
     theorem,
     variables,
@@ -27,7 +27,7 @@ from data_gen.lean import LeanSession, complaint
 from data_gen.records import Attempt, Judgement, StepVerdict, Verdict
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import read_json
-from rltpf.prover import Prover
+from rltpf.prover.prover import Prover
 from rltpf.records import canonical_json
 
 SCHEMA = {
@@ -204,7 +204,7 @@ class _ChainJudge:
             if len(self._chain.steps) > 1 and all(previous.claim is None for previous in before):
                 raise Refusal("no_claims", "No step but the final one has a claim.")
         else:
-            check_claim(self._texts[index], step.claim, " ".join((self._question, *self._texts[:index])))
+            check_step(self._texts[index], step, " ".join((self._question, *self._texts[:index])))
 
     async def _judge_entries(self, steps: Sequence[FormalStep]) -> Verdict:
         """Judges the open entries in order; settles the good ones, stops at a false one, refuses at an error."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rltpf.prover import Prover
+from rltpf.prover.prover import Prover
 from rltpf.prover.report import LeanMessage, Report
 from rltpf.records import Record
 

@@ -23,7 +23,8 @@ from rltpf.llm import build_model
 from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import ChatModel, ModelError, Sampling
 from rltpf.progress import Progress
-from rltpf.prover import Prover, build_prover
+from rltpf.prover import build_prover
+from rltpf.prover.prover import Prover
 from rltpf.records import Failure, Problem, content_id
 from rltpf.runs import Journal, RunDirectory
 

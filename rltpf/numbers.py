@@ -21,7 +21,7 @@ _WORDS = {
     "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
     "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
     "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000, "million": 1_000_000,
-    "once": 1, "single": 1, "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "pair": 2, "couple": 2,
+    "once": 1, "single": 1, "another": 1, "each": 1, "per": 1, "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "pair": 2, "couple": 2,
     "half": 2, "halves": 2, "triple": 3, "thrice": 3, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4,
     "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5, "sixth": 6, "eighth": 8, "tenth": 10, "dozen": 12, "percent": 100,
     "cent": 100, "cents": 100, "hour": 60, "hours": 60, "minute": 60, "minutes": 60, "day": 24, "days": 24, "week": 7,
@@ -52,10 +52,11 @@ def mentioned(text: str) -> set[Fraction]:
     words = set(re.findall(r"[a-z]+", text.lower()))
     found |= {Fraction(_WORDS[word]) for word in words & _WORDS.keys()}
     if "%" in text or "percent" in words:
-        found |= {Fraction(100)} | {value / 100 for value in found} | {1 - value / 100 for value in found}
+        shares = {value / 100 for value in found}
+        found |= {Fraction(1), Fraction(100)} | shares | {1 - share for share in shares} | {1 + share for share in shares}
     if words & {"half", "halves"}:
         found.add(Fraction(1, 2))
-    return found | {Fraction(1)}
+    return found
 
 
 def asserted_results(text: str) -> list[set[Fraction]]:

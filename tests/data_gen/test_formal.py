@@ -7,9 +7,9 @@ from data_gen.formal import (
     FormalStep,
     Refusal,
     atoms,
-    check_claim,
     check_definitions,
     check_final,
+    check_step,
     check_telescope,
     step_binders,
     theorem,
@@ -102,11 +102,11 @@ class TestClaims:
         refused("gate", atoms, "left = 9) (h : left = 8")
 
     def test_claim_of_the_step(self) -> None:
-        check_claim("She has 16 - 3 - 4 = 9 eggs left.", "left = 9", "")
-        check_claim("She has 16 - 3 - 4 = 9 eggs left.", "16 - 3 - 4 = 9 ∧ left = 9", "")
-        check_claim("A quarter of it, 0.25 * 80 = 20.", "part = 20", "")
-        check_claim("That is 25% of 80 = 20.", "25 / 100 * 80 = 20", "")
-        check_claim("So she plans the next day.", None, "")
+        check_step("She has 16 - 3 - 4 = 9 eggs left.", FormalStep((), "left = 9"), "")
+        check_step("She has 16 - 3 - 4 = 9 eggs left.", FormalStep((), "16 - 3 - 4 = 9 ∧ left = 9"), "")
+        check_step("A quarter of it, 0.25 * 80 = 20.", FormalStep((Definition("part", "full / 4"),), "part = 20"), "")
+        check_step("That is 25% of 80 = 20.", FormalStep((), "25 / 100 * 80 = 20"), "")
+        check_step("So she plans the next day.", FormalStep(), "")
 
     @pytest.mark.parametrize(
         ("step", "claim", "reason"),
@@ -115,17 +115,23 @@ class TestClaims:
             ("She has 16 - 3 - 4 = 10 eggs left.", "left < 10", "drift"),
             ("She has 16 - 3 - 4 = 10 eggs left.", "left ≤ 10 ∧ 10 = 10 + left - left", "drift"),
             ("She has 16 - 3 = 13 and 13 - 4 = 10.", "a = 13", "drift"),
+            ("She has 16 - 3 - 4 = 10 eggs left.", "left = 10 - 1", "drift"),
             ("She has 16 - 3 - 4 = 10 eggs left.", None, "hidden_claim"),
             ("So 9 eggs are left.", "left = left", "drift"),
             ("She sells the 9 eggs.", "left = 8", "drift"),
         ],
     )
     def test_other_claims_are_refused(self, step: str, claim: str | None, reason: str) -> None:
-        refused(reason, check_claim, step, claim, "")
+        refused(reason, check_step, step, FormalStep((), claim), "")
+
+    def test_definitions_take_their_numbers_from_the_step_too(self) -> None:
+        formal = FormalStep((Definition("left", "eggs - 6"),), "left = 10")
+        refused("drift", check_step, "She has 16 - 3 - 4 = 10 eggs left.", formal, "")
 
     def test_numbers_of_the_question_may_be_used(self) -> None:
-        refused("drift", check_claim, "Then 9 are left.", "left = 20 - 11 ∧ left = 9", "")
-        check_claim("Then 9 are left.", "left = 20 - 11 ∧ left = 9", "She had 20 and lost 11.")
+        formal = FormalStep((), "left = 20 - 11 ∧ left = 9")
+        refused("drift", check_step, "Then 9 are left.", formal, "")
+        check_step("Then 9 are left.", formal, "She had 20 and lost 11.")
 
 
 class TestFinal:
