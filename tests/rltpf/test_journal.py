@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 from rltpf.errors import InputError
 from rltpf.journal import Journal, scan, write_atomically
 
-ROWS = [{"id": "a", "text": "∀ x"}, {"id": "b", "text": "line\nbreak \u2028"}, {"id": "c", "n": [1.5, None, True]}]
+ROWS: list[dict[str, Any]] = [
+    {"id": "a", "text": "∀ x"},
+    {"id": "b", "text": "line\nbreak \u2028"},
+    {"id": "c", "n": [1.5, None, True]},
+]
 
 
 def filled(path: Path, rows: list[dict[str, Any]] = ROWS) -> bytes:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -26,11 +27,11 @@ class Settings(Config):
 
 
 def open_run(folder: Path, command: str = "generate", overwrite: bool = False, **settings: object) -> RunDirectory:
-    return RunDirectory.open(folder, Settings(**settings), command, overwrite)  # type: ignore[arg-type]
+    return RunDirectory.open(folder, Settings(**settings), command, overwrite)
 
 
-def manifest(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "manifest.json").read_text())
+def manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
     return found
 
 
@@ -47,7 +48,7 @@ def test_a_new_run_writes_its_config_and_where_it_came_from(tmp_path: Path) -> N
         "limit": None,
     }
     found = manifest(folder)
-    (start,) = found["starts"]  # type: ignore[misc]
+    (start,) = found["starts"]
     assert found["command"] == "generate"
     assert start["host"] == socket.gethostname()
     assert start["packages"] == installed_versions()
@@ -63,7 +64,7 @@ def test_the_same_config_resumes(tmp_path: Path) -> None:
     with open_run(tmp_path, workers=8, output_dir="y") as run:
         assert run.resumed
         assert "a" in run.journal("questions")
-    assert len(manifest(tmp_path)["starts"]) == 2  # type: ignore[arg-type]
+    assert len(manifest(tmp_path)["starts"]) == 2
     assert yaml.safe_load((tmp_path / "config.yaml").read_text())["workers"] == 8
 
 
@@ -78,7 +79,7 @@ def test_another_config_is_refused_with_every_difference_and_the_ways_out(tmp_pa
         "output_dir",
     ]
     # A refused start leaves no trace and no lock.
-    assert len(manifest(tmp_path)["starts"]) == 1  # type: ignore[arg-type]
+    assert len(manifest(tmp_path)["starts"]) == 1
     open_run(tmp_path).close()
 
 

@@ -60,7 +60,7 @@ def test_the_key_covers_all_that_decides_the_reply_and_not_the_role() -> None:
     keys = {request_key("m", request) for request in [ASK, *others]} | {request_key("n", ASK)}
     assert len(keys) == 10
     assert request_key("m", replace(ASK, role="solver")) == request_key("m", ASK)
-    whole = replace(ASK, sampling=Sampling(0, 1, 64, 7))  # type: ignore[arg-type]
+    whole = replace(ASK, sampling=Sampling(0, 1, 64, 7))
     assert request_key("m", whole) == request_key("m", replace(ASK, sampling=Sampling(0.0, 1.0, 64, 7)))
 
 

@@ -116,7 +116,7 @@ def test_an_adapter_folder_loads_its_base(tiny_model: Path, tmp_path: Path) -> N
     base, _ = load_pretrained(str(tiny_model))
     torch.manual_seed(1)
     tuned = get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False))
-    tuned.save_pretrained(tmp_path)
+    tuned.save_pretrained(str(tmp_path))
     ids = torch.tensor([[5, 6, 7]])
     with torch.no_grad():
         expected = tuned(ids).logits
