@@ -1,8 +1,8 @@
 """Lean source as text: what is code, what is a comment or a string, and the code block of a model's reply.
 
 Lean's lexer depends on its token table, so text alone cannot always tell where a comment or string begins: `x <--y` is
-`x <- -y`, and `a \\/-b -/` holds no comment. After a syntax error Lean even resumes *inside* a string or documentation
-comment, and what looked like text becomes commands. `scan` therefore knows only the unambiguous forms and reports all
+`x <- -y`, and `a \\/-b -/` holds no comment. After a syntax error Lean can even resume *inside* a string, and what looked
+like text becomes commands; documentation comments are not trusted either. `scan` therefore knows only the unambiguous forms and reports all
 others as problems; Lean divides a text without problems exactly as `scan` does.
 """
 
@@ -61,8 +61,9 @@ def scan(source: str) -> Scan:
         start, kind = opener.start(), opener.group()
         before = source[position:start]
         parts.append(before)
-        # Lean leaves a failed character literal two or three characters on, perhaps inside the string or comment.
-        if "'" in before[-3:] and (kind == '"' or not _AFTER_NAME.search(before)):
+        # Lean leaves a failed character literal two or three characters on, perhaps inside the string or comment;
+        # the prefixes `r#` and `s!` count.
+        if "'" in before.rstrip("#")[-5:] and (kind == '"' or not _AFTER_NAME.search(before)):
             problems.append("a string or comment so close after `'` is ambiguous")
         if kind == '"':
             position, content = _string(source, start, problems)

@@ -79,6 +79,7 @@ def test_blank(source: str, code: str) -> None:
         ("x" + "r" + "#" * 69 + '"y"', "a string right after `#` is ambiguous"),
         # A character literal that fails may end inside what follows.
         ('∑\' "run_cmd"', "a string or comment so close after `'` is ambiguous"),
+        ('∑\' r#"run_cmd\\"#', "a string or comment so close after `'` is ambiguous"),
         ("∑' -- x", "a string or comment so close after `'` is ambiguous"),
         ("'\"' x", "a string right after `'` is ambiguous"),
         ("x 'ab", "a `'` that closes nothing is ambiguous"),
