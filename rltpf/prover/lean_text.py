@@ -1,9 +1,9 @@
 """Lean source as text: what is code, what is a comment or a string, and the code block of a model's reply.
 
 Lean's lexer depends on its token table, so text alone cannot always tell where a comment or string begins: `x <--y` is
-`x <- -y`, and `a \\/-b -/` holds no comment. After a syntax error Lean can even resume *inside* a string, and what looked
-like text becomes commands; documentation comments are not trusted either. `scan` therefore knows only the unambiguous forms and reports all
-others as problems; Lean divides a text without problems exactly as `scan` does.
+`x <- -y`, and `a \\/-b -/` holds no comment. After a syntax error Lean can even resume *inside* a string, and what
+looked like text becomes commands; documentation comments are not trusted either. `scan` therefore knows only the
+unambiguous forms and reports all others as problems; Lean divides a text without problems as `scan` does.
 """
 
 from __future__ import annotations
