@@ -1,15 +1,16 @@
-"""Mathematical equality by math-verify, in a process of its own that is killed when it takes too long.
+"""Mathematical equality by math-verify, in a process of its own that ends itself when it takes too long.
 
-Answers are model text: `9^{9^{9^9}}` keeps sympy busy for ever and takes all memory. math-verify's own time-outs rest
-on signals, which work in the main thread only and do not stop one long multiplication.
+Answers are model text: `9^{9^{9^9}}` keeps sympy busy for ever and takes all memory. math-verify's own time-outs are
+Python signal handlers, which work in the main thread only and wait for the end of one long multiplication.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-import multiprocessing
 import signal
-from multiprocessing.connection import Connection
+import subprocess
+import sys
 from types import TracebackType
 from typing import Self
 
@@ -22,30 +23,27 @@ class MathVerifier:
 
     def __init__(self, timeout: float = 5.0) -> None:
         self._timeout = timeout
-        self._process: multiprocessing.process.BaseProcess | None = None
-        self._pipe: Connection | None = None
+        self._process: subprocess.Popen[str] | None = None
 
     def same(self, gold: str, answer: str) -> bool | None:
         """Whether math-verify finds the answers equal; None where it gave no result within `timeout` seconds."""
-        if self._pipe is None:
-            self._start()
-        assert self._pipe is not None
-        try:
-            self._pipe.send((gold, answer))
-            if self._pipe.poll(self._timeout):
-                return bool(self._pipe.recv())
-        except (EOFError, OSError):
-            pass  # the process died of its memory limit
+        if self._process is None:
+            self._process = self._start()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([gold, answer]) + "\n")
+        self._process.stdin.flush()
+        if reply := self._process.stdout.readline():
+            return bool(json.loads(reply))
         self.close()
         return None
 
     def close(self) -> None:
         """End the process."""
-        if self._process is not None and self._pipe is not None:
+        if self._process is not None:
             self._process.kill()
-            self._process.join()
-            self._pipe.close()
-        self._process = self._pipe = None
+            self._process.communicate()
+            self._process = None
 
     def __enter__(self) -> Self:
         return self
@@ -55,26 +53,36 @@ class MathVerifier:
     ) -> None:
         self.close()
 
-    def _start(self) -> None:
-        # Spawned and not forked: this process may hold a model and its threads.
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
-        self._pipe.recv()  # ready: the imports do not count as comparing
+    def _start(self) -> subprocess.Popen[str]:
+        # Not multiprocessing: its spawned children run the main script again.
+        code = f"from eval.equivalence import serve; serve({self._timeout!r})"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the command, which ends this process
+        )
+        assert process.stdout is not None
+        if process.stdout.readline() != "ready\n":  # the imports do not count as comparing
+            raise RuntimeError("math-verify did not start; its message is above")
+        return process
 
 
-def _serve(pipe: Connection) -> None:
+def serve(timeout: float) -> None:
+    """The comparing process: pairs of answers come in as JSON lines, `true` or `false` goes out for each."""
     import resource
 
     from math_verify import parse, verify
 
     logging.getLogger("math_verify").setLevel(logging.CRITICAL)  # it warns about every missing time-out
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the command, which ends this process
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    pipe.send("ready")
-    while True:
-        gold, answer = pipe.recv()
-        parsed = [parse(f"${text}$", parsing_timeout=None) for text in (gold, answer)]
-        pipe.send(verify(*parsed, timeout_seconds=None))
+    # With no handler of Python's the kernel ends the process, whatever it is doing, and even if its parent is gone.
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        signal.setitimer(signal.ITIMER_REAL, timeout)
+        gold, answer = (parse(f"${text}$", parsing_timeout=None) for text in json.loads(line))
+        same = verify(gold, answer, timeout_seconds=None)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(json.dumps(same), flush=True)
