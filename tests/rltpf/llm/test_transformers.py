@@ -9,6 +9,8 @@ from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, R
 from rltpf.llm.settings import LLMConfig
 from rltpf.llm.transformers import TransformersModel, load_pretrained
 
+pytestmark = pytest.mark.slow
+
 
 def request(text: str, **sampling: float | int) -> Request:
     return Request("solver", (Message("user", text),), Sampling(**{"max_tokens": 12, **sampling}))  # type: ignore[arg-type]
