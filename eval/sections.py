@@ -258,6 +258,6 @@ def cost(metrics: Mapping[str, Any]) -> Section:
     body = (
         f"{md.table(header, [*rows, totals])}\n\n"
         f"Lean ({lean['toolchain']}) made {lean['checks']} checks in {lean['seconds']:.1f} s. "
-        f"The generation took {metrics['wall_seconds']:.0f} s of wall time."
+        f"The last start of the generation took {metrics['wall_seconds']:.0f} s."
     )
     return Section("Cost of the data", body)
