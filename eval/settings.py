@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import model_validator
+from pydantic import Field
 
 from rltpf.config import Config
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import LLMConfig
+
+
+class SolverConfig(LLMConfig):
+    temperature: float = Field(0.0, ge=0, le=0)
+    """Always 0: pass@1 is scored greedily."""
 
 
 class EvaluateConfig(Config):
@@ -19,11 +24,5 @@ class EvaluateConfig(Config):
     """`gsm8k`: the gold answer follows `####`; `jsonl`: the answer column is the gold answer."""
     dataset: DatasetConfig
     """The benchmark's rows."""
-    llm: LLMConfig
-    """The model to score; it is asked greedily, with temperature 0."""
-
-    @model_validator(mode="after")
-    def _greedy(self) -> Self:
-        if "temperature" in self.llm.model_fields_set and self.llm.temperature != 0:
-            raise ValueError("llm.temperature: pass@1 is scored greedily: leave it out or set it to 0")
-        return self
+    llm: SolverConfig
+    """The model to score."""

@@ -114,9 +114,10 @@ def test_dry_run_shows_config_and_prompt_and_writes_nothing(tmp_path: Path, caps
 
 def test_a_temperature_is_refused(tmp_path: Path) -> None:
     words = arguments(tmp_path, 1)
-    with pytest.raises(InputError, match="scored greedily"):
+    with pytest.raises(InputError, match=r"llm.temperature.* less than or equal to 0"):
         load(EvaluateConfig, None, [*words, "--llm.temperature=0.7"])
     assert load(EvaluateConfig, None, [*words, "--llm.temperature=0"]).llm.temperature == 0
+    assert load(EvaluateConfig, None, words).llm.temperature == 0
 
 
 @pytest.mark.parametrize("name", ["gsm8k", "demo_smollm2"])
