@@ -35,7 +35,7 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """The record as plain JSON values."""
-        return dataclasses.asdict(self)  # type: ignore[call-overload, no-any-return]
+        return dataclasses.asdict(self)  # type: ignore[call-overload]
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Self:
