@@ -1,4 +1,5 @@
-"""Table 1 of the paper: which answers become SFT rows, which become DPO pairs, and which are left out. Pure functions."""
+"""Table 1 of the paper: which answers become SFT rows, which become DPO pairs, and which are left out. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ class Allocation:
 def allocate(answers: Sequence[Answer]) -> Allocation:
     """The fate of the answers to one question, given in the order in which they were sampled.
 
-    Verified answers of a question with no false one go to SFT, each text once; else verified is paired with false, no answer
-    used twice. False answers alone are discarded; a question of whose answers fewer than two were decided, or none verified next to
-    an undecided one, goes to neither set.
+    Verified answers of a question with no false one go to SFT, each text once; else verified is paired with false,
+    no answer used twice. False answers alone are discarded; a question of whose answers fewer than two were decided,
+    or none verified next to an undecided one, goes to neither set.
     """
     question_id = answers[0].question_id
     verified = _distinct(answer for answer in answers if answer.verdict == "verified")

@@ -14,8 +14,8 @@ def register(subparsers: Any) -> None:
     generate = subparsers.add_parser(
         "generate",
         help="questions, stepwise answers, Lean's verdicts, SFT and DPO data sets",
-        description="Takes seed problems through the phases s0 to s4, samples stepwise answers, has Lean judge every step, and "
-        "writes sft.jsonl and dpo.jsonl. The same command continues a run that was stopped.",
+        description="Takes seed problems through the phases s0 to s4, samples stepwise answers, has Lean judge every "
+        "step, and writes sft.jsonl and dpo.jsonl. The same command continues a run that was stopped.",
         epilog="example: rltpf generate --config configs/generate/demo.yaml --dataset.limit 5 --output_dir runs/five",
     )
     add_config_arguments(generate, "data_gen.config:GenerateConfig")
@@ -24,8 +24,8 @@ def register(subparsers: Any) -> None:
     judge = subparsers.add_parser(
         "judge",
         help="Lean's verdict on every step of given answers",
-        description="Reads rows with `id`, `question`, `answer` and optionally `formal` (the question's telescope), and adds `verdict`, "
-        "`steps` and `iterations`.",
+        description="Reads rows with `id`, `question`, `answer` and optionally `formal` (the question's telescope), "
+        "and adds `verdict`, `steps` and `iterations`.",
         epilog="example: rltpf judge answers.jsonl --config configs/generate/judge.yaml --output verdicts.jsonl",
     )
     judge.add_argument("input", metavar="INPUT", help="JSONL file, or - for standard input")

@@ -12,7 +12,8 @@ from rltpf.records import canonical_json, content_id
 
 
 def sft_rows(allocations: Iterable[Allocation]) -> list[dict[str, Any]]:
-    """Rows with `prompt` and `completion`: TRL computes the loss on completions alone for this shape, not for `messages`."""
+    """Rows with `prompt` and `completion`: TRL computes the loss on completions alone for this shape, not for
+    `messages`."""
     return [
         {
             "id": answer.id,

@@ -1,28 +1,29 @@
 """The formal side of a question and of an answer, and the guards between prose and Lean.
 
-A question is a *telescope*: Lean binders that declare its quantities and assume its premises, with the asked quantity called
-`answer`. A step of an answer is a `FormalStep`: definitions of new quantities and a claim about them. Lean judges claims; the guards
-judge whether a claim is the prose step's claim at all, since the judge must not be argued into a different one.
+A question is a *telescope*: Lean binders that declare its quantities and assume its premises, with the asked
+quantity called `answer`. A step of an answer is a `FormalStep`: definitions of new quantities and a claim about
+them. Lean judges claims; the guards judge whether a claim is the prose step's claim at all, since the judge must not
+be argued into a different one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from data_gen.terms import ForeignTerm, check_term, denominators, has_names
 from rltpf.numbers import asserted_results, mentioned, numerals, parse_value
 from rltpf.prover.gate import gate
 from rltpf.records import Record
 
 ANSWER = "answer"
-TYPES = ("Rat", "Int", "Nat")
+RAT = "Rat"
+"""The type of every quantity: naturals and integers round what they subtract and divide."""
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 _RELATION = re.compile(r"≠|≤|≥|<=|>=|!=|=|<|>")
-# A claim is relations joined by ∧ and nothing else: every other connective can make a false step true by its form alone.
-_FOREIGN = re.compile(r"[→←↔∀∃∨¬λ|&]|->|<-|:|\\|\b(?:fun|let|have|show|if|then|else|match|by|do|at|from|in|Not|Or|Iff|True|False|true|false)\b")
 
 
 class Refusal(Exception):
@@ -39,7 +40,7 @@ class Definition(Record):
 
     name: str
     value: str
-    type: str = "Rat"
+    type: str = RAT
 
     def binders(self) -> str:
         return f"({self.name} : {self.type}) ({self.name}_def : {self.name} = {self.value})"
@@ -47,19 +48,36 @@ class Definition(Record):
 
 @dataclass(frozen=True)
 class FormalStep(Record):
-    """One step in Lean; `claim` is None for a step that claims nothing, `proof` is the model's own tactic block, if any."""
+    """One step in Lean; `claim` is None for a step that claims nothing, `proof` is the model's own tactic block, if
+    any."""
 
     definitions: tuple[Definition, ...] = ()
     claim: str | None = None
     proof: str | None = None
 
 
+def binder_groups(telescope: str) -> Iterator[tuple[list[str], str]]:
+    """The groups `(names : body)` of a telescope that passed the gate: names and body."""
+    depth, start = 0, 0
+    for position, character in enumerate(telescope):
+        if character in "({":
+            depth += 1
+            start = position + 1 if depth == 1 else start
+        elif character in ")}":
+            depth -= 1
+            if depth == 0:
+                names, _, body = telescope[start:position].partition(":")
+                yield names.split(), body.strip()
+
+
 def variables(telescope: str) -> set[str]:
-    """The names that a telescope binds."""
-    names: set[str] = set()
-    for group in re.findall(r"[({]([^:(){}]*):", telescope):
-        names |= set(group.split())
-    return names
+    """The names that a telescope binds, premises' names included."""
+    return {name for names, _ in binder_groups(telescope) for name in names}
+
+
+def quantities(telescope: str) -> set[str]:
+    """The names of its quantities."""
+    return {name for names, body in binder_groups(telescope) if body == RAT for name in names}
 
 
 def check_telescope(telescope: str) -> None:
@@ -70,6 +88,45 @@ def check_telescope(telescope: str) -> None:
         raise Refusal("no_answer_slot", f"The telescope declares no variable `{ANSWER}`.")
 
 
+def premise_terms(telescope: str) -> list[str]:
+    """Both sides of every premise; refuses binders that are neither rational quantities nor relations between them."""
+    known = quantities(telescope)
+    terms = []
+    for names, body in binder_groups(telescope):
+        if body == RAT:
+            continue
+        if not _RELATION.search(body):
+            raise Refusal("type", f"`{' '.join(names)}` has type `{body}`; every quantity is of type {RAT}.")
+        sides = [side for left, _, right in atoms(body) for side in (left, right)]
+        _check_terms(sides, known)
+        terms += sides
+    return terms
+
+
+def step_terms(step: FormalStep, known: set[str]) -> list[str]:
+    """All terms of a step; refuses those outside the language of claims. `known` are the quantities before the step.
+
+    Called for steps that Lean could read: of an undeclared name Lean itself complains best.
+    """
+    values = [definition.value for definition in step.definitions]
+    sides = [side for left, _, right in atoms(step.claim) for side in (left, right)] if step.claim else []
+    _check_terms([*values, *sides], known | {definition.name for definition in step.definitions})
+    return [*values, *sides]
+
+
+def _check_terms(terms: Iterable[str], known: set[str]) -> None:
+    try:
+        for term in terms:
+            check_term(term, known)
+    except ForeignTerm as error:
+        raise Refusal("foreign_term", f"{error}.") from error
+
+
+def divisors(terms: Iterable[str]) -> list[str]:
+    """What the terms divide by, each once; Lean's `x / 0` is 0, so these have to be shown not to be zero."""
+    return list(dict.fromkeys(divisor for term in terms for divisor in denominators(term)))
+
+
 def check_definitions(definitions: Sequence[Definition], known: set[str]) -> None:
     """Refuses definitions that could assume something: old names, values that mention themselves or later names."""
     for index, definition in enumerate(definitions):
@@ -78,16 +135,14 @@ def check_definitions(definitions: Sequence[Definition], known: set[str]) -> Non
             raise Refusal("definition", f"`{name}` is not a lower-case identifier.")
         if name in known or f"{name}_def" in known:
             raise Refusal("definition", f"`{name}` is already in use; a definition needs a new name.")
-        if definition.type not in TYPES:
-            raise Refusal("definition", f"`{name}` has type `{definition.type}`; allowed are {', '.join(TYPES)}.")
+        if definition.type != RAT:
+            raise Refusal("type", f"`{name}` has type `{definition.type}`; every quantity is of type {RAT}.")
         if hits := gate(definition.value, "term"):
             raise Refusal("gate", f"The value of `{name}`: " + "; ".join(hits) + ".")
         later = {d.name for d in definitions[index:]}
         # `(x : Rat) (x_def : x = x + 1)` would assume a falsehood, and everything would follow from it.
         if used := later & set(re.findall(r"\w+", definition.value)):
             raise Refusal("definition", f"The value of `{name}` uses `{min(used)}`, which is not defined before it.")
-        if _FOREIGN.search(definition.value) or _RELATION.search(definition.value) or "∧" in definition.value:
-            raise Refusal("definition", f"The value of `{name}` must be an arithmetic term.")
         known |= {name, f"{name}_def"}
 
 
@@ -95,19 +150,30 @@ def atoms(claim: str) -> list[tuple[str, str, str]]:
     """A claim as relations (left, relation, right); refuses whatever is not relations joined by ∧."""
     if hits := gate(claim, "term"):
         raise Refusal("gate", f"The claim `{claim}`: " + "; ".join(hits) + ".")
-    if foreign := _FOREIGN.search(claim):
-        raise Refusal("claim_form", f"The claim `{claim}` holds `{foreign.group()}`; a claim is relations joined by ∧.")
     parts = []
     for atom in claim.split("∧"):
         # Brackets around whole atoms may be balanced only across ∧, as in `(a = b ∧ c = d)`.
         text = _unbracket(atom.strip())
         sides = _RELATION.split(text)
-        if len(sides) != 2 or not all(side.strip() for side in sides) or text.count("(") != text.count(")"):
+        if len(sides) != 2 or not all(side.strip() and side.count("(") == side.count(")") for side in sides):
             raise Refusal("claim_form", f"`{atom.strip()}` is not one relation between two terms.")
         relation = _RELATION.search(text)
         assert relation is not None
         parts.append((sides[0].strip(), relation.group(), sides[1].strip()))
     return parts
+
+
+def proposition(claim: str) -> str:
+    """A claim as it is handed to Lean: its relations as they are, those between mere numerals stated over the
+    rationals.
+
+    `7 / 2 = 3` would be read over the naturals, where it holds.
+    """
+    relations = []
+    for left, relation, right in atoms(claim):
+        mere = not has_names(left) and not has_names(right)
+        relations.append(f"({left} : {RAT}) {relation} {right}" if mere else f"{left} {relation} {right}")
+    return " ∧ ".join(relations)
 
 
 def _unbracket(atom: str) -> str:
@@ -126,7 +192,8 @@ def _closes_at_end(text: str) -> bool:
 
 
 def check_step(step: str, formal: FormalStep, context: str) -> None:
-    """Refuses a formalisation that is not the prose step's: numbers from elsewhere (`drift`), results left out, calculations not claimed.
+    """Refuses a formalisation that is not the prose step's: numbers from elsewhere (`drift`), results left out,
+    calculations not claimed.
 
     `context` is the question and the earlier steps; their numbers may occur too.
     """
@@ -144,7 +211,9 @@ def check_step(step: str, formal: FormalStep, context: str) -> None:
     equated = set().union(*(_equated(left, right) for left, relation, right in relations if relation == "="))
     for readings in results:
         if not readings & equated:
-            raise Refusal("drift", f"The step says `= {max(readings)}`, but the claim `{formal.claim}` has no such equation.")
+            raise Refusal(
+                "drift", f"The step says `= {max(readings)}`, but the claim `{formal.claim}` has no such equation."
+            )
 
 
 def _equated(left: str, right: str) -> set[Fraction]:
@@ -173,7 +242,7 @@ def step_binders(telescope: str, earlier: Sequence[FormalStep], proved: Sequence
     for number, (previous, is_proved) in enumerate(zip(earlier, proved, strict=True), start=1):
         parts += [definition.binders() for definition in previous.definitions]
         if is_proved and previous.claim is not None:
-            parts.append(f"(step_{number} : {previous.claim})")
+            parts.append(f"(step_{number} : {proposition(previous.claim)})")
     parts += [definition.binders() for definition in step.definitions]
     return "\n    ".join(line for part in parts for line in part.splitlines())
 

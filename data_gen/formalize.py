@@ -1,6 +1,7 @@
 """The four phases of a question: symbols (s1), telescope (s2), retelling (s3), alignment (s4); paper section 2.2.1.
 
-A question that does not reach s4 leaves with the phase and the reason. The alignment fails closed: only a clear yes keeps it.
+A question that does not reach s4 leaves with the phase and the reason. The alignment fails closed: only a clear yes
+keeps it.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from data_gen import prompting
-from data_gen.formal import ANSWER, Refusal, check_telescope, theorem
+from data_gen.formal import ANSWER, RAT, Refusal, check_telescope, divisors, premise_terms, theorem
 from data_gen.lean import LeanSession, complaint
 from data_gen.records import Question, TelescopeAttempt
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
-from rltpf.prover.prover import Prover
 from rltpf.prover.lean_text import extract_lean
+from rltpf.prover.prover import Prover
 from rltpf.records import Failure
 
 T = TypeVar("T", bound=BaseModel)
@@ -98,7 +99,7 @@ class Formaliser:
             telescope = reply
             try:
                 telescope = _extract(reply)
-                await _check_in_lean(telescope, lean)
+                await check_in_lean(telescope, lean)
             except Refusal as refusal:
                 attempts.append(TelescopeAttempt(telescope, refusal.reason, str(refusal)))
                 # Premises that contradict each other are a misreading of the question, not a slip of syntax.
@@ -142,12 +143,18 @@ def _extract(reply: str) -> str:
         raise Refusal("no_lean", str(error)) from error
 
 
-async def _check_in_lean(telescope: str, lean: LeanSession) -> None:
+async def check_in_lean(telescope: str, lean: LeanSession) -> None:
+    """Refuses a telescope that Lean cannot read, that says more than premises about rationals, or that contradicts
+    itself."""
     check_telescope(telescope)
     statement = theorem("question", telescope, f"{ANSWER} = {ANSWER}")
     report = await lean.elaborates(statement)
     if not report.verified:
         raise Refusal("not_elaborated", complaint(statement, report.messages))
+    for divisor in divisors(premise_terms(telescope)):
+        proof, _ = await lean.proof_of(theorem("divisor", telescope, f"({divisor} : {RAT}) ≠ 0"), None)
+        if proof is None:
+            raise Refusal("division_by_zero", f"Nothing shows that the divisor `{divisor}` is not zero.")
     if await lean.contradictory(statement):
         raise Refusal("contradictory", "The premises contradict each other: Lean proves `False` from them.")
 

@@ -1,6 +1,8 @@
-"""The judge: formalises an answer, lets Lean decide every step, and has the formalisation repaired (paper section 2.2.2, algorithm 1).
+"""The judge: formalises an answer, lets Lean decide every step, and has the formalisation repaired (paper section
+2.2.2, algorithm 1).
 
-Lean alone decides. `verified` needs a checked proof of the claim, `false` a checked proof of its negation; whatever is neither is `error`.
+Lean alone decides. `verified` needs a checked proof of the claim, `false` a checked proof of its negation; whatever
+is neither is `error`.
 """
 
 from __future__ import annotations
@@ -13,18 +15,22 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from data_gen import prompting
 from data_gen.answers import Chain, parse_chain
 from data_gen.formal import (
-    Definition,
+    RAT,
     FormalStep,
     Refusal,
     check_definitions,
     check_final,
     check_step,
+    divisors,
+    proposition,
+    quantities,
     step_binders,
+    step_terms,
     theorem,
     variables,
 )
 from data_gen.lean import LeanSession, complaint
-from data_gen.records import Attempt, Judgement, StepVerdict, Verdict
+from data_gen.records import Attempt, Judgement, Outcome, StepVerdict, Verdict
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import read_json
 from rltpf.prover.prover import Prover
@@ -139,9 +145,7 @@ class _ChainJudge:
             except Refusal as refusal:
                 verdict, reason, trouble = "error", refusal.reason, str(refusal)
             self._attempts.append(
-                Attempt(
-                    repair + 1, first, steps, elaborated, verdict, reason, trouble, completion.completion_tokens
-                )
+                Attempt(repair + 1, first, steps, elaborated, verdict, reason, trouble, completion.completion_tokens)
             )
             self._last_reply = completion.text
             # Nothing that the formaliser mends makes contradictory hypotheses consistent.
@@ -191,7 +195,9 @@ class _ChainJudge:
         return tuple(flags)
 
     def _statement(self, before: Sequence[FormalStep], step: FormalStep) -> str:
-        return theorem(f"step_{len(before) + 1}", self._binders(before, step), step.claim or "True")
+        return theorem(
+            f"step_{len(before) + 1}", self._binders(before, step), proposition(step.claim) if step.claim else "True"
+        )
 
     def _guard(self, index: int, before: Sequence[FormalStep], step: FormalStep) -> None:
         """Refuses an entry that is not a faithful reading of its prose."""
@@ -222,6 +228,7 @@ class _ChainJudge:
         statement = self._statement(self._settled, step)
         if not (elaboration := await self._lean.elaborates(statement)).verified:
             raise Refusal("not_elaborated", complaint(statement, elaboration.messages))
+        await self._refuse_zero_division(step)
         await self._refuse_vacuity(statement, step)
         if step.claim is None:
             return StepVerdict(text, None, "no_claim")
@@ -229,7 +236,7 @@ class _ChainJudge:
         if proof is not None:
             return StepVerdict(text, step.claim, "verified", lean=proof)
         name = f"step_{len(self._settled) + 1}_denied"
-        denial = theorem(name, self._binders(self._settled, step), f"¬ ({step.claim})")
+        denial = theorem(name, self._binders(self._settled, step), f"¬ ({proposition(step.claim)})")
         disproof, _ = await self._lean.proof_of(denial, None)
         if disproof is not None:
             return StepVerdict(text, step.claim, "false", "refuted", disproof)
@@ -238,10 +245,20 @@ class _ChainJudge:
         is_final = len(self._settled) == len(self._texts) - 1
         raise Refusal("underdetermined" if is_final else "unproved", complaint(statement, report.messages))
 
+    async def _refuse_zero_division(self, step: FormalStep) -> None:
+        """Refuses terms outside the language of claims, and divisors that the hypotheses do not keep from zero."""
+        known = quantities(self._telescope) | {d.name for previous in self._settled for d in previous.definitions}
+        for divisor in divisors(step_terms(step, known)):
+            statement = theorem("divisor", self._binders(self._settled, step), f"({divisor} : {RAT}) ≠ 0")
+            proof, _ = await self._lean.proof_of(statement, None)
+            if proof is None:
+                raise Refusal("division_by_zero", f"Nothing shows that the divisor `{divisor}` is not zero.")
+
     async def _refuse_vacuity(self, statement: str, step: FormalStep) -> None:
         """Refuses hypotheses that prove `False`: both the claim and its negation would follow from them.
 
-        Proved claims add nothing to the hypotheses, so the test is made at the first entry and where definitions come in.
+        Proved claims add nothing to the hypotheses, so the test is made at the first entry and where definitions
+        come in.
         """
         if self._consistent and not step.definitions:
             return
@@ -255,7 +272,7 @@ class _ChainJudge:
             last = self._attempts[-1]
             offset = len(verdicts) + 1 - last.first
             claim = last.steps[offset].claim if last.steps else None
-            outcome = "vacuous" if reason == "vacuous" else "error"
+            outcome: Outcome = "vacuous" if reason == "vacuous" else "error"
             verdicts.append(StepVerdict(self._texts[len(verdicts)], claim, outcome, reason))
         verdicts += [StepVerdict(text, None, "unchecked") for text in self._texts[len(verdicts) :]]
         return Judgement(verdict, reason, tuple(verdicts), tuple(self._attempts), self._lean.usage)

@@ -52,7 +52,8 @@ class LeanSession:
     async def proof_of(self, statement: str, model_proof: str | None) -> tuple[str | None, Report]:
         """A Lean text that proves the statement, with the report of the check that accepted exactly this text.
 
-        The model's own proof is tried first, then the tactic cascade. None where neither closes it; the report then tells why.
+        The model's own proof is tried first, then the tactic cascade. None where neither closes it; the report then
+        tells why.
         """
         report: Report | None = None
         if model_proof is not None:

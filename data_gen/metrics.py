@@ -1,4 +1,5 @@
-"""What a generate run reports (specification: rates always together, losses by reason, execution rate by iteration). Pure functions."""
+"""What a generate run reports (specification: rates always together, losses by reason, execution rate by iteration).
+Pure functions."""
 
 from __future__ import annotations
 
@@ -12,13 +13,15 @@ from data_gen.records import Answer, Question
 PHASES = ("s0", "s1", "s2", "s3", "s4")
 
 
-def summarise(questions: Sequence[Question], answers: Sequence[Answer], allocations: Sequence[Allocation]) -> dict[str, Any]:
+def summarise(
+    questions: Sequence[Question], answers: Sequence[Answer], allocations: Sequence[Allocation]
+) -> dict[str, Any]:
     """The numbers of a run, from its records alone: a resumed run reports what an undisturbed one does."""
     lost = Counter(f"{q.error.stage}:{q.error.reason}" for q in questions if q.error is not None)
     verdicts = Counter(answer.verdict for answer in answers)
     reasons = Counter(f"error:{answer.reason}" for answer in answers if answer.verdict == "error")
     fates = Counter(allocation.fate for allocation in allocations)
-    usage = [record.usage for record in (*questions, *answers)]
+    usage = [*(question.usage for question in questions), *(answer.usage for answer in answers)]
     return {
         "questions": {
             "in": len(questions),
@@ -79,16 +82,3 @@ def _iterations(answers: Sequence[Answer]) -> list[dict[str, int]]:
             }
         )
     return rows
-
-
-def assert_conserved(metrics: dict[str, Any], answers_per_question: int) -> str:
-    """The conservation line of a run; raises `AssertionError` where an item came from nowhere or went there."""
-    questions, answers = metrics["questions"], metrics["answers"]
-    lost = sum(questions["lost"].values())
-    assert questions["in"] == questions["kept"] + lost, f"questions are not conserved: {questions}"
-    judged = answers["verified"] + answers["false"] + answers["error"]
-    assert answers["in"] == judged == questions["kept"] * answers_per_question, f"answers are not conserved: {answers}"
-    return (
-        f"{questions['in']} questions = {questions['kept']} kept + {lost} lost; "
-        f"{answers['in']} answers = {answers['verified']} verified + {answers['false']} false + {answers['error']} error"
-    )

@@ -1,4 +1,5 @@
-"""`generate`: seed problems become judged answers, and these become data sets. Killed at any moment, it continues where it was."""
+"""`generate`: seed problems become judged answers, and these become data sets. Killed at any moment, it continues
+where it was."""
 
 from __future__ import annotations
 
@@ -15,12 +16,11 @@ from data_gen.export import dpo_rows, sft_rows, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
 from data_gen.lean import InfraError
-from data_gen.metrics import assert_conserved, summarise
+from data_gen.metrics import summarise
 from data_gen.records import Answer, Question
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
-from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import ChatModel, ModelError, Sampling
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
@@ -30,8 +30,6 @@ from rltpf.runs import Journal, RunDirectory
 
 # As many questions in flight keep both the model and Lean busy without holding more than this many in memory.
 QUESTIONS_IN_FLIGHT = 32
-# So many items in a row without a reply mean that the model is gone, not that these items are odd.
-DEAD_AFTER = 3
 
 
 class Generation:
@@ -48,9 +46,9 @@ class Generation:
         self._judge = Judge(model, prover, sampling, config.repairs)
         self._questions = questions
         self._answers = answers
-        self._failures_in_a_row = 0
         self.unfinished: list[Failure] = []
-        """Items that infrastructure kept from a verdict; they are in no journal, so the next start takes them up again."""
+        """Items that infrastructure kept from a verdict; they are in no journal, so the next start takes them up
+        again."""
 
     async def process(self, problem: Problem) -> Question | None:
         """Take one problem through its phases and its answers through the judge; None where infrastructure failed."""
@@ -61,11 +59,7 @@ class Generation:
                     await self._answer(question, number)
         except (InfraError, ModelError) as error:
             self.unfinished.append(Failure(problem.id, type(error).__name__, str(error)))
-            self._failures_in_a_row += isinstance(error, ModelError)
-            if self._failures_in_a_row >= DEAD_AFTER:
-                raise
             return None
-        self._failures_in_a_row = 0
         return question
 
     async def _question(self, problem: Problem) -> Question:
@@ -173,11 +167,14 @@ def _write(
             allocations.append(allocate(samples))
     run.write("sft.jsonl", to_jsonl(sft_rows(allocations)))
     run.write("dpo.jsonl", to_jsonl(dpo_rows(allocations)))
-    complete = [q for q in finished if not q.kept] + [q for q in finished if q.id in {a.question_id for a in judged}]
+    judged_ids = {answer.question_id for answer in judged}
+    complete = [question for question in finished if not question.kept or question.id in judged_ids]
     metrics = summarise(complete, judged, allocations)
-    print(assert_conserved(metrics, config.answers_per_question), file=sys.stderr)
-    if len(complete) + unfinished != len(problems):
-        raise AssertionError(f"{len(problems)} problems in, {len(complete)} finished and {unfinished} unfinished out")
+    kept, verdicts = metrics["questions"]["kept"], metrics["answers"]
+    lost = {**metrics["questions"]["lost"], "unfinished": unfinished}
+    pipeline.conserve("questions", len(problems), kept, lost)
+    refused = {verdict: verdicts[verdict] for verdict in ("false", "error")}
+    pipeline.conserve("answers", kept * config.answers_per_question, verdicts["verified"], refused)
     metrics["questions"]["unfinished"] = unfinished
     return metrics
 

@@ -21,7 +21,8 @@ def _environment() -> Environment:
 
 
 def messages(name: str, **values: Any) -> tuple[Message, Message]:
-    """The system and the user message of `prompts/NAME.jinja`; a value that the template lacks is a `jinja2.UndefinedError`."""
+    """The system and the user message of `prompts/NAME.jinja`; a value that the template lacks is a
+    `jinja2.UndefinedError`."""
     text = _environment().get_template(f"{name}.jinja").render(values)
     # The first mark is ours, since system messages hold no model text: a mark inside a question cannot move it.
     system, _, user = text.partition(USER_MARK)

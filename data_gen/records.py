@@ -48,7 +48,8 @@ class Question(Record):
 
 @dataclass(frozen=True)
 class StepVerdict(Record):
-    """What Lean said of one step; `lean` is the checked theorem with its proof, of the claim or, where false, of its negation."""
+    """What Lean said of one step; `lean` is the checked theorem with its proof, of the claim or, where false, of its
+    negation."""
 
     text: str
     claim: str | None
@@ -61,7 +62,8 @@ class StepVerdict(Record):
 class Attempt(Record):
     """One formalisation of an answer (paper algorithm 1): what it said, how far it came, and why it ended.
 
-    `elaborated` has one flag for each entry from number `first` (counted from 1) on; `tokens` are those of the model's reply.
+    `elaborated` has one flag for each entry from number `first` (counted from 1) on; `tokens` are those of the
+    model's reply.
     """
 
     iteration: int
@@ -76,7 +78,8 @@ class Attempt(Record):
 
 @dataclass(frozen=True)
 class Judgement(Record):
-    """The verdict on an answer, with everything that led to it. `steps` holds the prose steps and, last, the final answer."""
+    """The verdict on an answer, with everything that led to it. `steps` holds the prose steps and, last, the final
+    answer."""
 
     verdict: Verdict
     reason: str

@@ -10,9 +10,9 @@ from typing import Any
 
 from data_gen.config import JudgeConfig
 from data_gen.formal import Refusal, check_telescope
-from data_gen.formalize import Formaliser
+from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
-from data_gen.lean import InfraError
+from data_gen.lean import InfraError, LeanSession
 from data_gen.records import Judgement, Question
 from rltpf import pipeline
 from rltpf.datasets import read_jsonl
@@ -64,7 +64,8 @@ def _fault(row: dict[str, Any], seen: set[str]) -> str:
 
 
 async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict[str, Any]]) -> int:
-    """Judge the rows that have no verdict yet and journal each; the exit code, 1 where infrastructure kept some from a verdict."""
+    """Judge the rows that have no verdict yet and journal each; the exit code, 1 where infrastructure kept some from
+    a verdict."""
     sampling = Sampling(config.llm.temperature, config.llm.top_p, config.llm.max_tokens, config.seed)
     prover = build_prover(config.prover)
     model = build_model(config.llm, run.transcript)
@@ -76,12 +77,16 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:
         try:
             telescope = row.get("formal")
-            if telescope is None:
+            if telescope is not None:
+                await check_in_lean(telescope, LeanSession(prover))
+            else:
                 question = await formaliser.formalise(Question(row["id"], row["question"], "", phase="s0"))
                 if question.error is not None:
                     return _lost(row, question.error)
                 telescope = question.telescope
             return _judged(row, str(telescope), await judge.judge(row["question"], str(telescope), row["answer"]))
+        except Refusal as refusal:
+            return _lost(row, Failure("s2", refusal.reason, str(refusal)))
         except (InfraError, ModelError) as error:
             unfinished.append(f"{row['id']}: {error}")
             return None

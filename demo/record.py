@@ -1,7 +1,8 @@
 """Records the demo's transcript, and checks the authored teacher against real Lean.
 
-    python -m demo.record                                       demo/transcript.jsonl anew, through a real server and `rltpf generate`
-    python -m demo.record --check demo/teacher/part_a.yaml      what becomes of each authored question and answer
+    python -m demo.record                                       demo/transcript.jsonl anew, through a real server and
+    `rltpf generate` python -m demo.record --check demo/teacher/part_a.yaml      what becomes of each authored
+    question and answer
 
 The transcript holds what the teacher was asked and replied. It holds no verdict: Lean judges again at every replay.
 """

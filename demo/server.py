@@ -1,6 +1,7 @@
 """An OpenAI-compatible server on this machine's loopback that answers with the authored teacher.
 
-The demo's transcript is recorded through it with the `openai` backend, so what the demo replays took the way that a live teacher takes.
+The demo's transcript is recorded through it with the `openai` backend, so what the demo replays took the way that a
+live teacher takes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The demo's teacher: authored replies of a capable but fallible model, found by what a request asks for.
 
-It stands in for a GPT-4-class model where there is none. It knows nothing of Lean's verdicts: it only answers, as a server would.
+It stands in for a GPT-4-class model where there is none. It knows nothing of Lean's verdicts: it only answers, as a
+server would.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _REPAIR = re.compile(r"This is repair (\d+) of")
 
 
 class Teacher:
-    """Answers the prompts of `data_gen` from `demo/teacher/*.yaml`; raises `LookupError` for anything that was not authored."""
+    """Answers the prompts of `data_gen` from `demo/teacher/*.yaml`; raises `LookupError` for anything that was not
+    authored."""
 
     def __init__(self, parts: Iterable[Path]) -> None:
         self.entries: list[dict[str, Any]] = [entry for part in parts for entry in yaml.safe_load(part.read_text())]

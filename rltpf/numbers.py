@@ -21,39 +21,54 @@ _WORDS = {
     "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
     "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
     "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000, "million": 1_000_000,
-    "once": 1, "single": 1, "another": 1, "each": 1, "per": 1, "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "pair": 2, "couple": 2,
+    "once": 1, "single": 1, "another": 1, "each": 1, "per": 1,
+    "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "pair": 2, "couple": 2,
     "half": 2, "halves": 2, "triple": 3, "thrice": 3, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4,
-    "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5, "sixth": 6, "eighth": 8, "tenth": 10, "dozen": 12, "percent": 100,
+    "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5, "sixth": 6, "eighth": 8, "tenth": 10, "dozen": 12,
+    "percent": 100,
     "cent": 100, "cents": 100, "hour": 60, "hours": 60, "minute": 60, "minutes": 60, "day": 24, "days": 24, "week": 7,
     "weeks": 7, "month": 12, "months": 12, "year": 12, "years": 12, "weekly": 7, "yearly": 12, "monthly": 12,
 }  # fmt: skip
 
 
+# Longer numbers are no quantities of word problems, and Python refuses to read those of thousands of digits.
+_LONGEST = 40
+
+
+def _read(digits: str) -> Fraction | None:
+    return Fraction(digits.replace(",", "")) if len(digits) <= _LONGEST else None
+
+
 def parse_value(text: str) -> Fraction | None:
-    """The value of a text that is one number (`18`, `-3`, `1,234.5`, `3/4`) and nothing else; None for anything else."""
+    """The value of a text that is one number (`18`, `-3`, `1,234.5`, `3/4`) and nothing else; None for anything
+    else."""
     match = _VALUE.fullmatch(text)
     if match is None:
         return None
-    sign, digits, denominator = match.groups()
-    if denominator is not None and int(denominator) == 0:
+    sign, digits, under = match.groups()
+    numerator, denominator = _read(digits), _read(under or "1")
+    if numerator is None or not denominator:
         return None
-    value = Fraction(digits.replace(",", "")) / int(denominator or 1)
+    value = numerator / denominator
     return -value if sign else value
 
 
 def numerals(text: str) -> set[Fraction]:
     """The values of all unsigned numerals of a text; digits inside names (`h17`) do not count."""
-    return {Fraction(match.group().replace(",", "")) for match in _NUMERAL.finditer(text)}
+    return {value for match in _NUMERAL.finditer(text) if (value := _read(match.group())) is not None}
 
 
 def mentioned(text: str) -> set[Fraction]:
-    """The numbers that a prose text may be said to mention: numerals, number words, and what `half` or `%` bring with them."""
+    """The numbers that a prose text may be said to mention: numerals, number words, and what `half` or `%` bring
+    with them."""
     found = numerals(re.sub(r"(?<=\d)(?=[a-zA-Z%])", " ", text))
     words = set(re.findall(r"[a-z]+", text.lower()))
     found |= {Fraction(_WORDS[word]) for word in words & _WORDS.keys()}
     if "%" in text or "percent" in words:
         shares = {value / 100 for value in found}
-        found |= {Fraction(1), Fraction(100)} | shares | {1 - share for share in shares} | {1 + share for share in shares}
+        found |= (
+            {Fraction(1), Fraction(100)} | shares | {1 - share for share in shares} | {1 + share for share in shares}
+        )
     if words & {"half", "halves"}:
         found.add(Fraction(1, 2))
     return found

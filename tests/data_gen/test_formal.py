@@ -7,11 +7,17 @@ from data_gen.formal import (
     FormalStep,
     Refusal,
     atoms,
+    binder_groups,
     check_definitions,
     check_final,
     check_step,
     check_telescope,
+    divisors,
+    premise_terms,
+    proposition,
+    quantities,
     step_binders,
+    step_terms,
     theorem,
     variables,
 )
@@ -48,6 +54,34 @@ def test_telescope_is_binders_alone(telescope: str) -> None:
     refused("gate", check_telescope, telescope)
 
 
+def test_premises_are_relations_between_rationals() -> None:
+    telescope = "(hours answer : Rat) (h : hours = 3 ∧ hours > 0) (h_answer : answer = 90 / hours / (hours - 1))"
+    assert list(binder_groups(telescope)) == [
+        (["hours", "answer"], "Rat"),
+        (["h"], "hours = 3 ∧ hours > 0"),
+        (["h_answer"], "answer = 90 / hours / (hours - 1)"),
+    ]
+    assert quantities(telescope) == {"hours", "answer"}
+    terms = premise_terms(telescope)
+    assert terms == ["hours", "3", "hours", "0", "answer", "90 / hours / (hours - 1)"]
+    assert divisors([*terms, "1 / hours"]) == ["hours", "( hours - 1 )"]
+
+
+@pytest.mark.parametrize(
+    ("telescope", "reason"),
+    [
+        ("(answer : Nat)", "type"),
+        ("(answer : Rat) (n : Int)", "type"),
+        ("(answer : Rat) (h : ∀ x : Rat, x = answer)", "foreign_term"),
+        ("(answer : Rat) (h : False → answer = 3)", "foreign_term"),
+        ("(answer : Rat) (h : answer = Nat.sub 3 5)", "foreign_term"),
+        ("(answer : Rat) (h : answer = 2 ^ (1 / 2))", "foreign_term"),
+    ],
+)
+def test_other_premises_are_refused(telescope: str, reason: str) -> None:
+    refused(reason, premise_terms, telescope)
+
+
 class TestDefinitions:
     def test_may_use_earlier_names(self) -> None:
         known = {"eggs"}
@@ -62,10 +96,9 @@ class TestDefinitions:
             (Definition("h eggs", "3"), "definition"),
             (Definition("x) (h", "3"), "definition"),
             (Definition("left", "eggs - sold"), "definition"),
-            (Definition("left", "3", type="Empty"), "definition"),
+            (Definition("left", "3", type="Empty"), "type"),
+            (Definition("left", "3", type="Nat"), "type"),
             (Definition("left", "3) (h : False"), "gate"),
-            (Definition("left", "if 1 < 2 then 3 else 4"), "definition"),
-            (Definition("left", "eggs = 3"), "definition"),
         ],
     )
     def test_refused(self, definition: Definition, reason: str) -> None:
@@ -95,8 +128,20 @@ class TestClaims:
     )
     def test_only_relations_joined_by_and(self, claim: str) -> None:
         with pytest.raises(Refusal) as caught:
-            atoms(claim)
-        assert caught.value.reason in {"claim_form", "gate"}
+            step_terms(FormalStep((), claim), {"left", "sold"})
+        assert caught.value.reason in {"claim_form", "gate", "foreign_term"}
+
+    @pytest.mark.parametrize("value", ["if 1 < 2 then 3 else 4", "eggs = 3", "1 ∧ False", "Nat.sub 3 5", "later"])
+    def test_only_arithmetic_is_defined(self, value: str) -> None:
+        refused("foreign_term", step_terms, FormalStep((Definition("left", value),), "left = 3"), {"eggs"})
+
+    def test_terms(self) -> None:
+        step = FormalStep((Definition("left", "eggs / 2"),), "left = 9 ∧ eggs > left")
+        assert step_terms(step, {"eggs"}) == ["eggs / 2", "left", "9", "eggs", "left"]
+
+    def test_mere_numerals_are_rationals(self) -> None:
+        """7 / 2 = 3 holds over Lean's naturals."""
+        assert proposition("7 / 2 = 3 ∧ left = 3") == "(7 / 2 : Rat) = 3 ∧ left = 3"
 
     def test_slot_cannot_be_left(self) -> None:
         refused("gate", atoms, "left = 9) (h : left = 8")
@@ -159,7 +204,9 @@ class TestFinal:
 
 def test_step_binders_take_proved_claims_only() -> None:
     earlier = [FormalStep((Definition("left", "eggs - 3"),), "left = 13"), FormalStep((), "left = 12")]
-    binders = step_binders("(eggs : Rat)", earlier, [True, False], FormalStep((Definition("sold", "left"),), "sold = 1"))
+    binders = step_binders(
+        "(eggs : Rat)", earlier, [True, False], FormalStep((Definition("sold", "left"),), "sold = 1")
+    )
     assert theorem("step_3", binders, "sold = 1") == (
         "theorem step_3\n"
         "    (eggs : Rat)\n"

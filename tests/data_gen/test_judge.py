@@ -76,7 +76,9 @@ def test_right_chain_is_verified(judged) -> None:  # type: ignore[no-untyped-def
 
 def test_wrong_calculation_is_false_and_stops_the_chain(judged) -> None:  # type: ignore[no-untyped-def]
     answer = "Step 1: She sells 16 - 3 - 4 = 10 eggs.\nStep 2: She earns 10 * 2 = 20 dollars.\nThe answer is 20."
-    judgement, script = judged(answer, [{**SOLD, "claim": "sold = 10"}, {**EARNED, "claim": "earned = 20"}, entry("answer = 20")])
+    judgement, script = judged(
+        answer, [{**SOLD, "claim": "sold = 10"}, {**EARNED, "claim": "earned = 20"}, entry("answer = 20")]
+    )
     assert (judgement.verdict, judgement.reason) == ("false", "refuted")
     assert outcomes(judgement) == ["false", "unchecked", "unchecked"]
     assert "theorem step_1_denied" in judgement.lean
@@ -111,7 +113,11 @@ def test_contradictory_premises_prove_nothing(judged) -> None:  # type: ignore[n
 def test_repair_keeps_settled_steps(judged) -> None:  # type: ignore[no-untyped-def]
     judgement, script = judged(
         RIGHT,
-        [SOLD, {**EARNED, "definitions": [{"name": "earned", "type": "Rat", "value": "sold * prize"}]}, entry("answer = 18")],
+        [
+            SOLD,
+            {**EARNED, "definitions": [{"name": "earned", "type": "Rat", "value": "sold * prize"}]},
+            entry("answer = 18"),
+        ],
         [EARNED, entry("answer = 18")],
     )
     assert judgement.verdict == "verified"
@@ -162,3 +168,26 @@ def test_final_claim_has_to_be_the_answer_of_the_prose(judged) -> None:  # type:
 def test_answer_without_steps_is_never_judged(judged) -> None:  # type: ignore[no-untyped-def]
     judgement, _ = judged("18")
     assert (judgement.verdict, judgement.reason, judgement.steps) == ("error", "unparseable_answer", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "verdict", "reason"),
+    [
+        ("Half of the 7 left over is 7 / 2 = 3.", "7 / 2 = 3", "false", "refuted"),  # holds over the naturals
+        ("She is short by 3 - 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
+        ("She splits 5 / 0 = 0 of them.", "5 / 0 = 0", "error", "division_by_zero"),  # holds in Lean
+        ("It is 16 / (3 - 3) = 0.", "eggs / (eaten - eaten) = 0", "error", "division_by_zero"),
+        ("The root is 2 ^ (1 / 2) = 1.", "2 ^ (1 / 2) = 1", "error", "foreign_term"),  # natural exponents
+        ("She is short by 3 - 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
+    ],
+)
+def test_lean_notation_does_not_verify_wrong_prose(judged, text: str, claim: str, verdict: str, reason: str) -> None:  # type: ignore[no-untyped-def]
+    answer = f"Step 1: {text}\nThe answer is 18."
+    judgement, _ = judged(answer, [entry(claim), entry("answer = 18")], repairs=0)
+    assert (judgement.verdict, judgement.reason) == (verdict, reason)
+
+
+def test_division_by_a_quantity_that_is_not_zero(judged) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: For each dollar she hands out 16 / 2 = 8 eggs.\nThe answer is 18."
+    judgement, _ = judged(answer, [entry("eggs / price = 8"), entry("answer = 18")])
+    assert judgement.verdict == "verified"

@@ -1,10 +1,8 @@
 """The numbers of a run, from records written by hand."""
 
-import pytest
-
 from data_gen.allocate import Allocation
 from data_gen.lean import LeanUsage
-from data_gen.metrics import assert_conserved, summarise
+from data_gen.metrics import summarise
 from data_gen.records import Answer, Attempt, Question, TelescopeAttempt, Verdict
 from rltpf.records import Failure
 
@@ -26,14 +24,21 @@ def answer(name: str, verdict: Verdict, *elaborated: tuple[bool, ...]) -> Answer
 
 
 def test_summary() -> None:
-    questions = [question("a"), question("b", attempts=2), question("c", "s2", "contradictory"), question("d", "s4", "not_aligned")]
+    questions = [
+        question("a"),
+        question("b", attempts=2),
+        question("c", "s2", "contradictory"),
+        question("d", "s4", "not_aligned"),
+    ]
     answers = [
         answer("1", "verified", (True, True)),
         answer("2", "false", (True, False), (True, True)),
         answer("3", "verified", (False, False), (True, False), (True,)),
         answer("4", "error", (True, True), (True, True), (False, True)),
     ]
-    metrics = summarise(questions, answers, [Allocation("a", "dpo", dpo=((answers[0], answers[1]),)), Allocation("b", "error")])
+    metrics = summarise(
+        questions, answers, [Allocation("a", "dpo", dpo=((answers[0], answers[1]),)), Allocation("b", "error")]
+    )
     assert metrics["questions"] == {"in": 4, "kept": 2, "lost": {"s2:contradictory": 1, "s4:not_aligned": 1}}
     assert [(row["phase"], row["in"], row["out"]) for row in metrics["phases"]] == [
         ("s0", 4, 4), ("s1", 4, 4), ("s2", 4, 3), ("s3", 3, 3), ("s4", 3, 2),
@@ -49,10 +54,3 @@ def test_summary() -> None:
     ]  # fmt: skip
     assert metrics["allocation"] == {"sft_rows": 0, "dpo_pairs": 1, "discarded_questions": 0, "error_questions": 1}
     assert metrics["lean"] == {"checks": 20, "seconds": 6.0}
-    assert assert_conserved(metrics, 2) == "4 questions = 2 kept + 2 lost; 4 answers = 2 verified + 1 false + 1 error"
-
-
-def test_a_lost_row_is_seen() -> None:
-    metrics = summarise([question("a")], [answer("1", "verified", (True,))], [])
-    with pytest.raises(AssertionError, match="answers are not conserved"):
-        assert_conserved(metrics, 2)

@@ -43,6 +43,15 @@ def test_numerals_are_whole_tokens() -> None:
     assert numerals("1,234 and 5,67") == {Fraction(1234)}
 
 
+def test_numbers_of_thousands_of_digits_are_no_numbers() -> None:
+    """Python raises on them, and a model may write them."""
+    long = "7" * 5000
+    assert parse_value(long) is None
+    assert parse_value(f"1/{long}") is None
+    assert numerals(f"{long} + 3") == {3}
+    assert asserted_results(f"3 + 4 = {long}") == []
+
+
 def test_mentioned_understands_words() -> None:
     assert {Fraction(3), Fraction(12), Fraction(2), Fraction(1, 2)} <= mentioned("Three dozen, of which half are red")
     assert {Fraction(25), Fraction(1, 4), Fraction(3, 4), Fraction(100)} <= mentioned("25% off")

@@ -1,0 +1,66 @@
+"""`rltpf generate` as its user runs it: real process, real Lean, replayed teacher, and a kill at several moments."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.lean, pytest.mark.slow]
+
+DATA_SETS = ("sft.jsonl", "dpo.jsonl")
+
+
+def command(output_dir: Path) -> list[str]:
+    arguments = ["generate", "--config", "configs/generate/demo.yaml", "--dataset.limit", "3"]
+    return [sys.executable, "-m", "rltpf", *arguments, "--output_dir", str(output_dir)]
+
+
+def lines(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
+def kill_when(output_dir: Path, condition: Callable[[], bool]) -> None:
+    """Start the command and SIGKILL it as soon as the condition holds."""
+    process = subprocess.Popen(command(output_dir), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 300
+    while not condition():
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline, "the run never came so far"
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+
+
+def test_killed_runs_end_with_the_same_bytes(tmp_path: Path) -> None:
+    """Killed in the middle of the questions, of the answers, and while a row is being written, it continues to equal
+    data sets."""
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    subprocess.run(command(undisturbed), check=True)
+    assert sum(lines(undisturbed / name) for name in DATA_SETS) > 0
+
+    kill_when(killed, lambda: lines(killed / "transcript.jsonl") >= 2)
+    kill_when(killed, lambda: lines(killed / "questions.jsonl") >= 2)
+    kill_when(killed, lambda: lines(killed / "answers.jsonl") >= 2)
+    # What a kill in the middle of a write leaves: half a row at the end of each journal.
+    for name in ("transcript.jsonl", "questions.jsonl", "answers.jsonl"):
+        content = (killed / name).read_bytes()
+        last = content.rstrip(b"\n").rfind(b"\n") + 1
+        (killed / name).write_bytes(content[: last + (len(content) - last) // 2])
+    finished = subprocess.run(command(killed), check=True, capture_output=True, text=True)
+    assert "resuming" in finished.stderr or lines(killed / "answers.jsonl") > 0
+
+    for name in DATA_SETS:
+        assert (killed / name).read_bytes() == (undisturbed / name).read_bytes()
+    for name, key in (("transcript.jsonl", "key"), ("questions.jsonl", "id"), ("answers.jsonl", "id")):
+        rows = [json.loads(line) for line in (killed / name).read_text().splitlines()]
+        assert len({row[key] for row in rows}) == len(rows) == lines(undisturbed / name)
+
+    again = subprocess.run(command(killed), check=True, capture_output=True, text=True)
+    assert "3 done" in again.stderr
+    changed = subprocess.run([*command(killed), "--repairs", "4"], check=False, capture_output=True, text=True)
+    assert changed.returncode == 2
+    assert "repairs" in changed.stderr
