@@ -4,6 +4,7 @@
 const fs = require('fs');
 const path = require('path');
 const vm = require('vm');
+const { Worker } = require('worker_threads');
 
 const installation = path.resolve(process.argv[2]);
 const script = path.join(installation, 'lean.js');
@@ -34,6 +35,11 @@ function nextByte() {
   lineEnded = byte === 10;
   return byte;
 }
+
+// A parent that was killed cannot end Lean, and a busy Lean reads no stdin: watch for it from a thread.
+const watch = `const { workerData } = require('worker_threads');
+  setInterval(() => { if (process.ppid !== workerData) process.kill(process.pid, 'SIGKILL'); }, 1000);`;
+new Worker(watch, { eval: true, workerData: process.ppid }).unref();
 
 // The mounted library is the only thing of the host that Lean sees, and it must not change.
 function readOnly(nodefs) {

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def build_prover(config: ProverConfig) -> Prover:
-    """The prover that the config asks for; raises `InputError` where its toolchain is missing. Lean starts at the first request."""
+    """The prover that the config asks for; raises `InputError` where its toolchain is missing.
+
+    Lean itself starts at the first request.
+    """
     from rltpf.prover.prover import Prover
     from rltpf.prover.toolchains import find_toolchain
 

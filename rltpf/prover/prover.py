@@ -6,13 +6,13 @@ import asyncio
 import dataclasses
 import queue
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
-from rltpf.prover.cascade import Tactic, tactics
+from rltpf.prover.cascade import tactics
 from rltpf.prover.gate import Mode, gate
-from rltpf.prover.report import LeanMessage, Report
+from rltpf.prover.report import Report
 from rltpf.prover.toolchains import Toolchain
 from rltpf.prover.worker import Answer, Worker, WorkerError
 
@@ -23,8 +23,8 @@ Goal = Literal["claim", "denial", "absurdity"]
 class Prover:
     """Lean processes behind coroutines. A statement is definitions and a theorem header without proof.
 
-    Only `verified` and `rejected` are verdicts (see `Report`). Every text passes the gate before Lean sees it. Time in the queue does not
-    count as time of a check.
+    Only `verified` and `rejected` are verdicts (see `Report`). Every text passes the gate before Lean sees it. Time in
+    the queue does not count as time of a check.
     """
 
     def __init__(self, toolchain: Toolchain, workers: int, timeout: float, max_heartbeats: int) -> None:
@@ -55,16 +55,16 @@ class Prover:
         return await self._run(lambda worker: self._ask(worker, "check", arguments))
 
     async def prove(self, statement: str, goal: Goal = "claim", proof: str | None = None) -> Report:
-        """Whether `proof`, a tactic block, or a tactic of the cascade proves the goal; `closed_by` names it, or says `model`.
+        """Whether `proof`, a tactic block, or a tactic of the cascade proves the goal; `closed_by` says which.
 
-        Where nothing proves it, the messages are those of `proof`, or of the last tactic. That is no proof of the contrary.
+        Where nothing proves it, the messages are those of `proof`, or of the last tactic; the goal may still hold.
         """
         if report := self._gated((statement, "statement")):
             return report
         return await self._run(lambda worker: self._prove(worker, statement, goal, proof))
 
     async def refute(self, statement: str) -> Report:
-        """Whether the conclusion is false under hypotheses that are not themselves contradictory (then the reason is `vacuous`).
+        """Whether the conclusion is false under hypotheses that do not contradict each other (then it is `vacuous`).
 
         From contradictory hypotheses everything follows, the denial too: such a statement is neither true nor false.
         """
@@ -79,7 +79,11 @@ class Prover:
             seconds = denial.seconds + absurdity.seconds
             if absurdity.verified:
                 return dataclasses.replace(
-                    absurdity, status="rejected", reason="vacuous", detail="the hypotheses are contradictory", seconds=seconds
+                    absurdity,
+                    status="rejected",
+                    reason="vacuous",
+                    detail="the hypotheses are contradictory",
+                    seconds=seconds,
                 )
             if not absurdity.decided:
                 return dataclasses.replace(absurdity, seconds=seconds)
@@ -90,7 +94,7 @@ class Prover:
     async def close(self) -> None:
         """End the processes; what is being checked ends as `infra`."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(lambda: [worker.close() for worker in self._workers])
+        await asyncio.gather(*(asyncio.to_thread(worker.close) for worker in self._workers))
 
     def _header(self, header: str | None) -> str:
         return f"{self._default_header if header is None else header}\nset_option maxHeartbeats {self._heartbeats}"
@@ -109,7 +113,7 @@ class Prover:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    def _ask(self, worker: Worker, command: str, arguments: dict[str, object]) -> Report:
+    def _ask(self, worker: Worker, command: str, arguments: Mapping[str, object]) -> Report:
         try:
             return self._report(worker.ask(command, arguments))
         except WorkerError as error:
@@ -128,30 +132,24 @@ class Prover:
         )
 
     def _prove(self, worker: Worker, statement: str, goal: Goal, proof: str | None) -> Report:
-        attempts: list[tuple[str, str, int]] = []
+        attempts = [(t.text, t.text, min(t.heartbeats, self._heartbeats)) for t in tactics(self._library)]
+        failures: list[Report] = []
         seconds = 0.0
-        kept: Report | None = None  # what is reported where nothing proves the goal
         if proof is not None:
             if hits := gate(proof, "proof"):
-                kept = Report("rejected", "gate", "; ".join(hits), toolchain=self.toolchain_id)
+                failures.append(Report("rejected", "gate", "; ".join(hits), toolchain=self.toolchain_id))
             else:
-                attempts.append(("model", proof, self._heartbeats))
-        attempts += [(t.text, t.text, min(t.heartbeats, self._heartbeats)) for t in tactics(self._library)]
-        last = kept
+                attempts.insert(0, ("model", proof, self._heartbeats))
         for name, text, heartbeats in attempts:
             report = self._attempt(worker, statement, goal, text, heartbeats)
             seconds += report.seconds
             if report.verified or report.reason in ("statement_error", "header_error"):
                 return dataclasses.replace(report, closed_by=name if report.verified else "", seconds=seconds)
-            last = report
-            # Where Lean gave no verdict on one attempt, there is none on the goal.
-            if kept is None and (name == "model" or not report.decided):
-                kept = report
-            elif kept is not None and kept.decided and not report.decided:
-                kept = report
-        outcome = kept or last
-        assert outcome is not None
-        if outcome.reason in ("elaboration_error", "axioms", "replay"):
+            failures.append(report)
+        # Where Lean gave no verdict on one attempt, there is none on the goal.
+        undecided = [report for report in failures if not report.decided]
+        outcome = (undecided or failures)[0] if undecided or proof is not None else failures[-1]
+        if outcome.reason in ("axioms", "replay", "type_mismatch"):
             outcome = dataclasses.replace(outcome, reason="unproved")
         return dataclasses.replace(outcome, seconds=seconds)
 

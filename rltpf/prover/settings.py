@@ -12,7 +12,7 @@ from rltpf.config import SAME_RESULTS, Config
 
 class ProverConfig(Config):
     toolchain: Literal["auto", "native", "embedded"] = "auto"
-    """`native` needs `lake`; `embedded` is Lean compiled to WebAssembly; `auto` takes native Lean when `lake` is on the PATH."""
+    """`native` needs `lake`; `embedded` is Lean in WebAssembly; `auto` takes native Lean when `lake` is on the PATH."""
     project: Path | None = None
     """Lake project whose dependencies (Mathlib, say) the header imports; native toolchain only."""
     header: str | None = None

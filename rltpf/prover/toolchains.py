@@ -22,8 +22,9 @@ HOW_TO_INSTALL = (
 class Toolchain:
     """How to start a judge, and what to write before every statement.
 
-    `id` names the Lean and the judge, and goes into every report: the same id and the same texts give the same verdict. `command`
-    starts a process that speaks the protocol of `lean/Judge.lean`, in `folder`. `library` says which tactics exist.
+    `id` names the Lean and the judge, and goes into every report: the same id and the same texts give the same verdict.
+    `command` starts a process that speaks the protocol of `lean/Judge.lean`, in `folder`. `library` says which tactics
+    exist.
     """
 
     id: str

@@ -1,9 +1,10 @@
 """One Lean process, asked through lean-interact, that is never trusted to answer.
 
-What of lean-interact 0.11.6 is avoided, and why: its pool (`async_run_batch` raises on Python 3.11, `async_run` deadlocks, `run` keeps
-every request for ever); `AutoLeanServer` (it restarts silently, after which numbers of environments mean others; it sleeps while the
-whole machine's memory is above 80 %); a broken reply, which leaves the process in use and every later reply off by one; stderr, which
-is piped and never read, so that 64 KiB of it stop the process; requests without a time limit.
+What of lean-interact 0.11.6 is avoided, and why: its pool (`async_run_batch` raises on Python 3.11, `async_run`
+deadlocks, `run` keeps every request for ever); `AutoLeanServer` (it restarts silently, after which numbers of
+environments mean others; it sleeps while the whole machine's memory is above 80 %); a broken reply, which leaves the
+process in use and every later reply off by one; stderr, which is piped and never read, so that 64 KiB of it stop the
+process; requests without a time limit.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import secrets
 import subprocess
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rltpf.prover.report import LeanMessage
@@ -69,8 +71,8 @@ class Worker:
         self._requests = 0
         self._closed = False
 
-    def ask(self, command: str, arguments: dict[str, Any]) -> Answer:
-        """The judge's answer. A crash is retried once, on a new process; raises `WorkerError` where there is no answer."""
+    def ask(self, command: str, arguments: Mapping[str, object]) -> Answer:
+        """The judge's answer; raises `WorkerError` where there is none. A crash is retried once, on a new process."""
         try:
             return self._ask(command, arguments)
         except WorkerError as error:
@@ -83,12 +85,12 @@ class Worker:
         self._closed = True
         self._stop()
 
-    def _ask(self, command: str, arguments: dict[str, Any]) -> Answer:
+    def _ask(self, command: str, arguments: Mapping[str, object]) -> Answer:
         server = self._ready()
         self._requests += 1
         return self._exchange(server, command, arguments, self._timeout)
 
-    def _exchange(self, server: LeanServer, command: str, arguments: dict[str, Any], timeout: float) -> Answer:
+    def _exchange(self, server: LeanServer, command: str, arguments: Mapping[str, object], timeout: float) -> Answer:
         # What Lean elaborates may write to stdout; it cannot know the number that the judge has to repeat.
         nonce = secrets.token_hex(16)
         began = time.perf_counter()
