@@ -199,11 +199,13 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_metrics("train", metrics)
     trainer.save_state()
     folder.finish(trainer.state.log_history)
+    trainer.accelerator.wait_for_everyone()  # a process that leaves before the others hangs as gloo is torn down
     trainer.end()
     say(f"{kind}: mean loss {metrics['train_loss']:.4f}, {metrics['train_runtime']:.0f} s, saved in {folder.path}")
 
 
 def _hide_bars() -> None:
+    os.environ["TQDM_DISABLE"] = "1"  # read when tqdm is imported
     import datasets
     from transformers.utils import logging
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from training_rows import dpo_row, sft_row, write_rows
 
 from rltpf.train import dpo, sft
 from rltpf.train.trainers import Guard
-from training_rows import dpo_row, sft_row, write_rows
 
 pytestmark = pytest.mark.slow
 MAIN: dict[str, Callable[[list[str]], int]] = {"sft": sft.main, "dpo": dpo.main}
@@ -147,7 +147,7 @@ def test_two_processes_share_the_rows(tiny_model: Path, tmp_path: Path) -> None:
         start = {"adapter_name_or_path": tmp_path / "sft", "precompute_ref_log_probs": "false"} if kind == "dpo" else {}
         argv = arguments(kind, tiny_model, tmp_path, kind, **start)
         done = subprocess.run(
-            [sys.executable, *launch, "--main_process_port", "0", "-m", f"rltpf.train.{kind}", *argv],
+            ["timeout", "280", sys.executable, *launch, "--main_process_port", "0", "-m", f"rltpf.train.{kind}", *argv],
             cwd=ROOT,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from training_rows import assistant, dpo_row, sft_row, user, write_rows
 
 from rltpf.errors import InputError
 from rltpf.train.data import Lengths, evaluation_rows, measure, row_faults, training_rows
 from rltpf.train.options import Options
-from training_rows import assistant, dpo_row, sft_row, user, write_rows
 
 
 def test_sound_rows_have_no_fault() -> None:

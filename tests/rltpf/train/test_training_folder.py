@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from training_rows import sft_row, write_rows
 
 from rltpf.errors import InputError
 from rltpf.train.folder import RunFolder
 from rltpf.train.options import Options
-from training_rows import sft_row, write_rows
 
 
 @pytest.fixture

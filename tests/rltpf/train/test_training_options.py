@@ -99,7 +99,9 @@ def test_a_typing_mistake_imports_neither_torch_nor_trl() -> None:
     assert done.stderr == "error: argument `learning_rat` is unknown: did you mean `learning_rate`?\n"
 
 
-@pytest.mark.parametrize("recipe", sorted(Path("configs/train").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "recipe", sorted((Path(__file__).parents[3] / "configs/train").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_shipped_recipes_are_accepted(recipe: Path) -> None:
     kind = recipe.stem.rpartition("_")[2]
     assert read_options(kind, ["--config", str(recipe), *NEEDED]).get("seed") == 42
