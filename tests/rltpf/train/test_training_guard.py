@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from rltpf.errors import InputError
+from rltpf.errors import InputError, RunError
 from rltpf.train import trainers
-from rltpf.train.launch import TrainingFailed
 from rltpf.train.trainers import Guard
 
 
 @pytest.mark.parametrize("logs", [{"loss": math.nan}, {"loss": math.inf}, {"loss": 1.0, "grad_norm": math.nan}])
 def test_a_number_that_is_none_stops_at_once(logs: dict[str, float]) -> None:
-    with pytest.raises(TrainingFailed, match=r"step 3: loss .*learning rate"):
+    with pytest.raises(RunError, match=r"step 3: loss .*learning rate"):
         Guard().check(3, logs)
 
 
@@ -30,7 +29,7 @@ def test_five_logs_without_movement_stop(logs: dict[str, float], cause: str) -> 
     guard = Guard()
     for step in range(1, 5):
         guard.check(step, logs)
-    with pytest.raises(TrainingFailed, match=cause):
+    with pytest.raises(RunError, match=cause):
         guard.check(5, logs)
 
 

@@ -57,6 +57,12 @@ def test_command_line_wins_over_yaml_and_values_get_their_types(tmp_path: Path) 
     assert (options.get("bf16"), options.get("beta")) == (False, 0.2)
 
 
+def test_trl_gets_the_arguments_in_one_form() -> None:
+    options = read_options("sft", [*NEEDED, "--lora-target-modules=q", "v", "--packing"])
+    assert options.get("lora_target_modules") == ["q", "v"]
+    assert options.argv == [*NEEDED, "--lora_target_modules", "q", "v", "--packing"]
+
+
 @pytest.mark.parametrize(
     ("argv", "fault"),
     [
