@@ -9,14 +9,26 @@ from pathlib import Path
 
 import pytest
 
+from demo.server import serve
+from demo.teacher import Teacher
+
 pytestmark = [pytest.mark.lean, pytest.mark.slow]
 
 DATA_SETS = ("sft.jsonl", "dpo.jsonl")
 
 
-def command(output_dir: Path) -> list[str]:
-    arguments = ["generate", "--config", "configs/generate/demo.yaml", "--dataset.limit", "3"]
-    return [sys.executable, "-m", "rltpf", *arguments, "--output_dir", str(output_dir)]
+def command(output_dir: Path, *overrides: str) -> list[str]:
+    arguments = ["generate", "--config", "configs/generate/demo.yaml", "--dataset.limit", "3", "--prover.workers", "1"]
+    return [sys.executable, "-m", "rltpf", *arguments, "--output_dir", str(output_dir), *overrides]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run that nothing disturbs."""
+    output_dir = tmp_path_factory.mktemp("undisturbed") / "run"
+    subprocess.run(command(output_dir), check=True)
+    assert sum(lines(output_dir / name) for name in DATA_SETS) > 0
+    return output_dir
 
 
 def lines(path: Path) -> int:
@@ -35,13 +47,10 @@ def kill_when(output_dir: Path, condition: Callable[[], bool]) -> None:
     process.wait()
 
 
-def test_killed_runs_end_with_the_same_bytes(tmp_path: Path) -> None:
+def test_killed_runs_end_with_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
     """Killed in the middle of the questions, of the answers, and while a row is being written, it continues to equal
     data sets."""
-    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
-    subprocess.run(command(undisturbed), check=True)
-    assert sum(lines(undisturbed / name) for name in DATA_SETS) > 0
-
+    killed = tmp_path / "killed"
     kill_when(killed, lambda: lines(killed / "transcript.jsonl") >= 2)
     kill_when(killed, lambda: lines(killed / "questions.jsonl") >= 2)
     kill_when(killed, lambda: lines(killed / "answers.jsonl") >= 2)
@@ -61,6 +70,16 @@ def test_killed_runs_end_with_the_same_bytes(tmp_path: Path) -> None:
 
     again = subprocess.run(command(killed), check=True, capture_output=True, text=True)
     assert "3 done" in again.stderr
-    changed = subprocess.run([*command(killed), "--repairs", "4"], check=False, capture_output=True, text=True)
+    changed = subprocess.run(command(killed, "--repairs", "4"), check=False, capture_output=True, text=True)
     assert changed.returncode == 2
     assert "repairs" in changed.stderr
+
+
+def test_a_live_server_gives_the_same_data_as_the_replay(undisturbed: Path, tmp_path: Path) -> None:
+    """`llm.backend: openai` and a base URL are all that changes for a live teacher."""
+    teacher = Teacher(sorted(Path("demo/teacher").glob("*.yaml")))
+    with serve(teacher, "authored-teacher", len) as url:
+        overrides = ("--llm.backend", "openai", "--llm.base_url", url)
+        subprocess.run(command(tmp_path / "live", *overrides), check=True)
+    for name in DATA_SETS:
+        assert (tmp_path / "live" / name).read_bytes() == (undisturbed / name).read_bytes()
