@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from data_gen.terms import ForeignTerm, check_term, denominators, has_names
-from rltpf.numbers import asserted_results, mentioned, numerals, parse_value
+from rltpf.numbers import asserted_results, mentioned, numerals, parse_value, states_a_number
 from rltpf.prover.gate import gate
 from rltpf.records import Record
 
@@ -202,28 +202,65 @@ def check_step(step: str, formal: FormalStep, context: str) -> None:
     if strange := numerals(lean) - mentioned(step) - mentioned(context):
         raise Refusal("drift", f"The entry holds {min(strange)}, which the step `{step}` does not mention.")
     if formal.claim is None:
-        if results:
-            raise Refusal("hidden_claim", f"The step `{step}` states a result, so it has a claim.")
+        if states_a_number(step):
+            raise Refusal("hidden_claim", f"The step `{step}` states a number, so it has a claim.")
         return
     relations = atoms(formal.claim)
-    if not results and mentioned(step) and not numerals(formal.claim) & mentioned(step):
-        raise Refusal("drift", f"The claim `{formal.claim}` holds none of the numbers of the step `{step}`.")
-    equated = set().union(*(_equated(left, right) for left, relation, right in relations if relation == "="))
+    said = set().union(*(_said(relation, formal.definitions) for relation in relations))
+    if not results and mentioned(step) and not said & mentioned(step):
+        raise Refusal("drift", f"The claim `{formal.claim}` says nothing with the numbers of the step `{step}`.")
+    given = set().union(*(_given(relation, formal.definitions) for relation in relations))
     for readings in results:
-        if not readings & equated:
+        if not readings & given:
             raise Refusal(
-                "drift", f"The step says `= {max(readings)}`, but the claim `{formal.claim}` has no such equation."
+                "drift", f"The step says `= {max(readings)}`, but the claim `{formal.claim}` does not say so."
             )
 
 
-def _equated(left: str, right: str) -> set[Fraction]:
-    """The value that an equation gives to something else; none for `10 = 10 + x - x`, which is true of every number."""
+def _numerals(term: str, definitions: Sequence[Definition]) -> set[Fraction]:
+    """The numerals of a term and, where it uses a quantity that this entry defines, of the entry's definitions."""
+    names = set(re.findall(r"\w+", term))
+    values = [d.value for d in definitions] if any(d.name in names for d in definitions) else []
+    return numerals(" ".join((term, *values)))
+
+
+def _said(relation: tuple[str, str, str], definitions: Sequence[Definition]) -> set[Fraction]:
+    """The numbers that a relation says something with: `x = 14` says nothing of a quantity defined to be 14."""
+    left, _, right = relation
+    return _numerals(left, definitions) ^ _numerals(right, definitions)
+
+
+def _given(relation: tuple[str, str, str], definitions: Sequence[Definition]) -> set[Fraction]:
+    """The values that an equation gives to something else; none for `10 = 10 + x - x`, true of every number."""
+    left, sign, right = relation
     found = set()
     for side, other in ((left, right), (right, left)):
         value = parse_value(_unbracket(side))
-        if value is not None and value not in numerals(other):
+        if sign == "=" and value is not None and value not in _numerals(other, definitions):
             found.add(value)
     return found
+
+
+def other_reading(step: str, claim: str) -> str | None:
+    """The claim with each percentage of the step's results read the other way, `x = 120` as `x = 120 / 100`.
+
+    None where the results can be read in one way only. A claim is refuted only if both its readings are.
+    """
+    other: dict[Fraction | None, Fraction] = {}
+    for readings in asserted_results(step):
+        if len(readings) == 2:
+            small, large = sorted(readings, key=abs)
+            other |= {small: large, large: small}
+    relations = []
+    changed = False
+    for left, sign, right in atoms(claim):
+        sides = []
+        for side in (left, right):
+            value = parse_value(_unbracket(side))
+            changed |= value in other
+            sides.append(f"({other[value]})" if value in other else side)
+        relations.append(f"{sides[0]} {sign} {sides[1]}")
+    return " ∧ ".join(relations) if changed else None
 
 
 def check_final(claim: str | None, final: str) -> None:

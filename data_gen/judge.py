@@ -14,6 +14,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from data_gen import prompting
 from data_gen.answers import Chain, parse_chain
+from data_gen.arithmetic import wrong_calculations
 from data_gen.formal import (
     RAT,
     FormalStep,
@@ -22,6 +23,7 @@ from data_gen.formal import (
     check_final,
     check_step,
     divisors,
+    other_reading,
     proposition,
     quantities,
     step_binders,
@@ -234,16 +236,25 @@ class _ChainJudge:
             return StepVerdict(text, None, "no_claim")
         proof, report = await self._lean.proof_of(statement, step.proof)
         if proof is not None:
+            if wrong := wrong_calculations(text):
+                # The claim holds and the step is wrong all the same: whatever was claimed, it was not this step.
+                raise Refusal("calculation", f"The step says `{wrong[0]}`, which the claim `{step.claim}` leaves out.")
             return StepVerdict(text, step.claim, "verified", lean=proof)
-        name = f"step_{len(self._settled) + 1}_denied"
-        denial = theorem(name, self._binders(self._settled, step), f"¬ ({proposition(step.claim)})")
-        disproof, _ = await self._lean.proof_of(denial, None)
+        disproof = await self._disproof(step, step.claim)
         if disproof is not None:
+            other = other_reading(text, step.claim)
+            if other is not None and await self._disproof(step, other) is None:
+                raise Refusal("percentage", f"`{step.claim}` is refuted, but the step's percentage may mean `{other}`.")
             return StepVerdict(text, step.claim, "false", "refuted", disproof)
         if report.status == "timeout":
             raise Refusal("timeout", complaint(statement, report.messages))
         is_final = len(self._settled) == len(self._texts) - 1
         raise Refusal("underdetermined" if is_final else "unproved", complaint(statement, report.messages))
+
+    async def _disproof(self, step: FormalStep, claim: str) -> str | None:
+        name = f"step_{len(self._settled) + 1}_denied"
+        denial = theorem(name, self._binders(self._settled, step), f"¬ ({proposition(claim)})")
+        return (await self._lean.proof_of(denial, None))[0]
 
     async def _refuse_zero_division(self, step: FormalStep) -> None:
         """Refuses terms outside the language of claims, and divisors that the hypotheses do not keep from zero."""

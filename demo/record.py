@@ -26,6 +26,7 @@ from data_gen.records import Question
 from demo.server import serve
 from demo.teacher import Teacher
 from rltpf import smollm2
+from rltpf.errors import InputError
 from rltpf.journal import write_atomically
 from rltpf.llm.model import Completion, Request, Sampling
 from rltpf.prover import build_prover
@@ -125,4 +126,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except InputError as error:
+        sys.exit(str(error))

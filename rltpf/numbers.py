@@ -24,12 +24,15 @@ _WORDS = {
     "once": 1, "single": 1, "another": 1, "each": 1, "per": 1,
     "twice": 2, "double": 2, "doubled": 2, "doubles": 2, "pair": 2, "couple": 2,
     "half": 2, "halves": 2, "triple": 3, "thrice": 3, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4,
-    "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5, "sixth": 6, "eighth": 8, "tenth": 10, "dozen": 12,
+    "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5, "sixth": 6, "sixths": 6, "seventh": 7, "sevenths": 7,
+    "eighth": 8, "eighths": 8, "ninth": 9, "ninths": 9, "tenth": 10, "tenths": 10, "dozen": 12,
     "percent": 100,
     "cent": 100, "cents": 100, "hour": 60, "hours": 60, "minute": 60, "minutes": 60, "day": 24, "days": 24, "week": 7,
     "weeks": 7, "month": 12, "months": 12, "year": 12, "years": 12, "weekly": 7, "yearly": 12, "monthly": 12,
 }  # fmt: skip
 
+
+_CARDINALS = set(list(_WORDS)[: list(_WORDS).index("once")]) - {"one"}
 
 # Longer numbers are no quantities of word problems, and Python refuses to read those of thousands of digits.
 _LONGEST = 40
@@ -58,6 +61,12 @@ def numerals(text: str) -> set[Fraction]:
     return {value for match in _NUMERAL.finditer(text) if (value := _read(match.group())) is not None}
 
 
+def states_a_number(text: str) -> bool:
+    """Whether a prose text gives any number, in digits or as a cardinal from two on."""
+    words = re.findall(r"[a-z]+", text.lower())
+    return bool(re.search(r"\d", text)) or any(word in _CARDINALS for word in words)
+
+
 def mentioned(text: str) -> set[Fraction]:
     """The numbers that a prose text may be said to mention: numerals, number words, and what `half` or `%` bring
     with them."""
@@ -82,6 +91,9 @@ def asserted_results(text: str) -> list[set[Fraction]]:
     results = []
     for match in _RESULT.finditer(text):
         if _GOES_ON.match(text, match.end()):
+            continue
+        # In `2 * 7 / 2 = 14 / 2 = 7` the 14 / 2 is a calculation too, and no fraction.
+        if "/" in match.group(1) and text[match.end() :].lstrip().startswith("="):
             continue
         value = parse_value(re.sub(r"[$€£\s]", "", match.group(1)))
         if value is not None:

@@ -13,6 +13,7 @@ from data_gen.formal import (
     check_step,
     check_telescope,
     divisors,
+    other_reading,
     premise_terms,
     proposition,
     quantities,
@@ -215,3 +216,32 @@ def test_step_binders_take_proved_claims_only() -> None:
         "    (sold : Rat) (sold_def : sold = left) :\n"
         "    sold = 1"
     )
+
+
+class TestResultsAreNotDefined:
+    """A definition that is the result proves nothing of the step."""
+
+    def test_result_as_definition(self) -> None:
+        formal = FormalStep((Definition("fruit", "11"),), "fruit = 11")
+        refused("drift", check_step, "Together they have 7 + 3 = 11 pieces.", formal, "")
+        refused("drift", check_step, "Together they have 11 pieces.", formal, "")
+
+    def test_result_through_another_definition(self) -> None:
+        formal = FormalStep((Definition("fruit", "11"), Definition("pieces", "fruit")), "pieces = 11")
+        refused("drift", check_step, "Together they have 7 + 3 = 11 pieces.", formal, "")
+
+    def test_calculation_as_definition(self) -> None:
+        formal = FormalStep((Definition("fruit", "7 + 3"),), "fruit = 10")
+        check_step("Together they have 7 + 3 = 10 pieces.", formal, "")
+
+
+@pytest.mark.parametrize("step", ["Apples and pears together make 11.", "That leaves fourteen cards."])
+def test_a_step_with_a_number_has_a_claim(step: str) -> None:
+    refused("hidden_claim", check_step, step, FormalStep(), "")
+
+
+def test_percentages_are_read_both_ways() -> None:
+    step = "The share grows to 100% + 20% = 120%."
+    assert other_reading(step, "share = 120") == "share = (6/5)"
+    assert other_reading(step, "share = 6 / 5") == "share = (120)"
+    assert other_reading("It grows to 100 + 20 = 120.", "share = 120") is None
