@@ -30,8 +30,11 @@ def elabCommands (input : Parser.InputContext) (parser : Parser.ModuleParserStat
   return { state := final.commandState, commands := final.commands }
 
 /-- Elaborates `text` on top of `state`, whose messages are dropped. -/
-def elabText (state : Command.State) (text : String) : IO Outcome :=
-  elabCommands (inputOf text.crlfToLf) {} { state with messages := {} }
+def elabText (state : Command.State) (text : String) : IO Outcome := do
+  let input := inputOf text.crlfToLf
+  -- The parser expects the first command at its place, and skips comments and blank lines only after a token.
+  let start := Parser.ParserFn.run Parser.whitespace input { env := state.env, options := {} } {} (Parser.mkParserState input.inputString)
+  elabCommands input { pos := start.pos } { state with messages := {} }
 
 /-- Elaborates a text that may begin with imports. `processHeader` is not used: the embedded Lean would make the text a module, whose
 theorems are private. -/

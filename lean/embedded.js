@@ -4,7 +4,7 @@
 const fs = require('fs');
 const path = require('path');
 const vm = require('vm');
-const { Worker } = require('worker_threads');
+const threads = require('worker_threads');
 
 const installation = path.resolve(process.argv[2]);
 const script = path.join(installation, 'lean.js');
@@ -39,7 +39,7 @@ function nextByte() {
 // A parent that was killed cannot end Lean, and a busy Lean reads no stdin: watch for it from a thread.
 const watch = `const { workerData } = require('worker_threads');
   setInterval(() => { if (process.ppid !== workerData) process.kill(process.pid, 'SIGKILL'); }, 1000);`;
-new Worker(watch, { eval: true, workerData: process.ppid }).unref();
+new threads.Worker(watch, { eval: true, workerData: process.ppid }).unref();
 
 // The mounted library is the only thing of the host that Lean sees, and it must not change.
 function readOnly(nodefs) {
@@ -51,6 +51,12 @@ function readOnly(nodefs) {
   return nodefs;
 }
 
+// Lean elaborates in threads, and reports a deep recursion only where its own limit comes before that of the thread's stack.
+threads.Worker = class extends threads.Worker {
+  constructor(file, options) {
+    super(file, { ...options, resourceLimits: { stackSizeMb: 64 } });
+  }
+};
 globalThis.require = require;
 globalThis.__filename = script;
 globalThis.__dirname = installation;

