@@ -83,3 +83,35 @@ def test_a_live_server_gives_the_same_data_as_the_replay(undisturbed: Path, tmp_
         subprocess.run(command(tmp_path / "live", *overrides), check=True)
     for name in DATA_SETS:
         assert (tmp_path / "live" / name).read_bytes() == (undisturbed / name).read_bytes()
+
+
+def test_judge_gives_the_verdicts_of_the_run(undisturbed: Path, tmp_path: Path) -> None:
+    """`rltpf judge` on the same answers and telescopes; the rows keep their fields, and bad rows stop it before Lean."""
+    rows = [json.loads(line) for line in (undisturbed / "answers.jsonl").read_text().splitlines()]
+    questions = [json.loads(line) for line in (undisturbed / "questions.jsonl").read_text().splitlines()]
+    telescopes = {question["id"]: question["telescope"] for question in questions}
+    given = [
+        {
+            "id": r["id"],
+            "question": r["question"],
+            "answer": r["answer"],
+            "formal": telescopes[r["question_id"]],
+            "n": 1,
+        }
+        for r in rows
+    ]
+    source, output = tmp_path / "answers.jsonl", tmp_path / "verdicts.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in given))
+    arguments = ["judge", str(source), "--output", str(output), "--config", "configs/generate/judge.yaml"]
+    arguments += ["--output_dir", str(tmp_path / "run"), "--prover.toolchain", "embedded", "--llm.backend", "replay"]
+    arguments += ["--llm.model", "authored-teacher", "--llm.transcript", "demo/transcript.jsonl"]
+    judge = [sys.executable, "-m", "rltpf", *arguments, "--llm.temperature", "0.7"]
+    subprocess.run(judge, check=True)
+    judged = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [(row["id"], row["verdict"], row["n"]) for row in judged] == [(r["id"], r["verdict"], 1) for r in rows]
+    assert [row["lean"] for row in judged] == [row["lean"] for row in rows]
+
+    source.write_text('{"id": "a", "question": "Q", "answer": 3}\n{"id": "b"}\nnonsense\n')
+    refused = subprocess.run(judge, check=False, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert [line.split(": ")[0] for line in refused.stderr.splitlines()] == [f"{source}:{n}" for n in (1, 2, 3)]
