@@ -132,6 +132,9 @@ def _word_hits(parts: Scan) -> list[str]:
     for word in dict.fromkeys(words(parts.code)):
         if word in _FORBIDDEN:
             hits.append(f"`{word}` {_FORBIDDEN[word]}")
+        elif "unsafe" in word.lower():
+            # Tactics evaluate their options: `simp (maxSteps := … unsafeIO …)` would run IO.
+            hits.append(f"`{word}` has no logical content")
         elif word.endswith(tuple(_RUNS_CODE)):
             hits.append(f"`{word}` ends in a keyword that runs code or changes the syntax")
     for word in dict.fromkeys(word for doc in parts.docs for word in words(doc)):

@@ -36,6 +36,11 @@ ATTACKS = [
     ("@[csimp] theorem f : @a = @b := rfl", "`csimp` has no logical content"),
     ("@[export x] def f := 1", "`export` has no logical content"),
     ("def f : Nat := unsafeCast (-1 : Int)", "`unsafeCast` has no logical content"),
+    (
+        T.replace("decide", "simp (maxSteps := cond (unsafeIO (.sleep 9)).isOk 1 2)"),
+        "`unsafeIO` has no logical content",
+    ),
+    ("def x := TypeName.unsafeMk", "`unsafeMk` has no logical content"),
     # native evaluation
     ("theorem target : 1 = 1 := by native_decide", f"`native_decide` {CODE}"),
     ("theorem target : 1 = 1 := by decide +native", "`native` trusts compiled code"),
