@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from data_gen.terms import ForeignTerm, check_term, denominators, has_names
-from rltpf.numbers import asserted_results, mentioned, numerals, parse_value, states_a_number
+from rltpf.numbers import asserted_results, mentioned, numerals, parse_value, stated, states_a_number
 from rltpf.prover.gate import gate
 from rltpf.records import Record
 
@@ -24,6 +24,12 @@ RAT = "Rat"
 
 _IDENTIFIER = re.compile(r"[a-z][a-z0-9_]*")
 _RELATION = re.compile(r"≠|≤|≥|<=|>=|!=|=|<|>")
+# Words of a step that may be claimed as another relation than `=`.
+_COMPARES = re.compile(
+    r"[<>≤≥≠]|n't|\b(?:than|least|most|not|no|cannot|less|fewer|more|greater|larger|bigger|smaller|higher|lower|exceed\w*|"
+    r"below|above|under|over|within|between|up to|enough|too|max\w*|min\w*|differ\w*|positive|negative|limit)\b",
+    re.IGNORECASE,
+)
 
 
 class Refusal(Exception):
@@ -206,10 +212,14 @@ def check_step(step: str, formal: FormalStep, context: str) -> None:
             raise Refusal("hidden_claim", f"The step `{step}` states a number, so it has a claim.")
         return
     relations = atoms(formal.claim)
-    said = set().union(*(_said(relation, formal.definitions) for relation in relations))
-    if not results and mentioned(step) and not said & mentioned(step):
-        raise Refusal("drift", f"The claim `{formal.claim}` says nothing with the numbers of the step `{step}`.")
+    # `left < 10` holds where the step is wrong to say that 10 are left.
+    if any(sign != "=" for _, sign, _ in relations) and not _COMPARES.search(step):
+        raise Refusal("drift", f"The claim `{formal.claim}` compares, and the step `{step}` does not.")
     given = set().union(*(_given(relation, formal.definitions) for relation in relations))
+    said = given.union(*(_said(relation, formal.definitions) for relation in relations))
+    # A number that the question and the earlier steps do not have is what the step concludes.
+    if not results and mentioned(step) and not said & (stated(step) - mentioned(context) or mentioned(step)):
+        raise Refusal("drift", f"The claim `{formal.claim}` says nothing with the numbers of the step `{step}`.")
     for readings in results:
         if not readings & given:
             raise Refusal(

@@ -17,6 +17,7 @@ _RESULT = re.compile(rf"=\s*[$€£]?\s*(-?\s*[$€£]?(?:{_DIGITS})(?:\s*/\s*\d
 _GOES_ON = re.compile(r"\s*[a-zA-Z$ ]{0,12}?\s*[-+*/×·÷^(]\s*[$\d(]")
 
 _WORDS = {
+    "zero": 0,
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
     "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
@@ -62,15 +63,22 @@ def numerals(text: str) -> set[Fraction]:
 
 
 def states_a_number(text: str) -> bool:
-    """Whether a prose text gives any number, in digits or as a cardinal from two on."""
+    """Whether a prose text gives any number, in digits or as a cardinal other than one."""
     words = re.findall(r"[a-z]+", text.lower())
     return bool(re.search(r"\d", text)) or any(word in _CARDINALS for word in words)
+
+
+def stated(text: str) -> set[Fraction]:
+    """The numbers that a prose text gives, in digits or as cardinals other than one; percentages in both readings."""
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    found = numerals(_apart(text)) | {Fraction(_WORDS[word]) for word in words & _CARDINALS}
+    return found | {value / 100 for value in found} if "%" in text or "percent" in words else found
 
 
 def mentioned(text: str) -> set[Fraction]:
     """The numbers that a prose text may be said to mention: numerals, number words, and what `half` or `%` bring
     with them."""
-    found = numerals(re.sub(r"(?<=\d)(?=[a-zA-Z%])", " ", text))
+    found = numerals(_apart(text))
     words = set(re.findall(r"[a-z]+", text.lower()))
     found |= {Fraction(_WORDS[word]) for word in words & _WORDS.keys()}
     if "%" in text or "percent" in words:
@@ -83,12 +91,18 @@ def mentioned(text: str) -> set[Fraction]:
     return found
 
 
+def _apart(text: str) -> str:
+    """A text with its numerals apart from the units after them: `5kg` as `5 kg`."""
+    return re.sub(r"(?<=\d)(?=[a-zA-Z%])", " ", text)
+
+
 def asserted_results(text: str) -> list[set[Fraction]]:
     """What a prose step says its calculations come to: for each `= N` that ends a calculation, the readings of N.
 
     `16 - 3 = 13` asserts 13; `= 25%` may be read as 25 or as 1/4; in `= 2 * 6 = 12` only the 12 is a result.
     """
     results = []
+    text = re.sub("[−–]", "-", text)
     for match in _RESULT.finditer(text):
         if _GOES_ON.match(text, match.end()):
             continue

@@ -165,10 +165,24 @@ class TestClaims:
             ("She has 16 - 3 - 4 = 10 eggs left.", None, "hidden_claim"),
             ("So 9 eggs are left.", "left = left", "drift"),
             ("She sells the 9 eggs.", "left = 8", "drift"),
+            ("So 10 eggs are left.", "left < 10", "drift"),  # 9 are
+            ("So 9 eggs are left.", "left ≠ 9", "drift"),  # would be refuted, and the step is right
+            ("Zero eggs are left.", None, "hidden_claim"),
+            ("She is short by 3 - 16 = −10 eggs.", "left = 16", "drift"),
         ],
     )
     def test_other_claims_are_refused(self, step: str, claim: str | None, reason: str) -> None:
         refused(reason, check_step, step, FormalStep((), claim), "")
+
+    def test_what_a_step_concludes_is_claimed(self) -> None:
+        """A claim about the numbers of the question alone would verify any conclusion."""
+        step, question = "So 10 of the 16 eggs are left, after 7 are eaten or baked.", "Ducks lay 16 eggs, 3 and 4 go."
+        refused("drift", check_step, step, FormalStep((), "eggs = 16"), question)
+        check_step(step, FormalStep((), "left = 10"), question)
+        check_step("So 25% of the 16 are left.", FormalStep((), "share = 1 / 4"), question)
+
+    def test_comparisons_are_claimed_where_the_step_compares(self) -> None:
+        check_step("So more than 8 eggs are left.", FormalStep((), "left > 8"), "")
 
     def test_definitions_take_their_numbers_from_the_step_too(self) -> None:
         formal = FormalStep((Definition("left", "eggs - 6"),), "left = 10")
