@@ -24,6 +24,7 @@ __all__ = ["Journal", "RunDirectory", "installed_versions", "source_version", "w
 
 PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "lean-interact", "openai", "math-verify")
 _MANIFEST = "manifest.json"
+_CONFIG = "config.yaml"
 _FORMAT = "rltpf run"
 _LOCK = ".lock"
 _FOLDERS = ("data", "plots")
@@ -48,8 +49,9 @@ class RunDirectory:
         """Make a run directory or resume it; `command` is the command's name, such as `generate`.
 
         Raises `InputError` when the folder is no run directory, is being written by another process, or belongs to a
-        run with other settings. With `overwrite` an earlier run's files and its folders `data` and `plots` are removed.
-        Other folders stay (models trained into it, say), and so does everything in a folder that is no run directory.
+        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data` and
+        `plots` are removed. Other folders stay (models trained into it, say), and so does everything in a folder that
+        is no run directory.
         """
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
@@ -69,16 +71,20 @@ class RunDirectory:
             settings = result_settings(config)
             # The folder's own name does not change what is in it: it may be moved, or named relative to another folder.
             settings.pop("output_dir", None)
+            if manifest is not None and (faults := _differences(output_dir, manifest, command, settings)):
+                if not _is_barren(output_dir):
+                    raise InputError(*faults)
+                # A start that ended at once, at a mistyped path say, must not bind the corrected one.
+                _clear(output_dir)
+                manifest = None
             resumed = manifest is not None
-            if manifest is not None:
-                _refuse_differences(output_dir, manifest, command, settings)
-            else:
+            if manifest is None:
                 manifest = {"format": _FORMAT, "command": command, "settings": settings, "toolchain": None}
             run = cls(output_dir, lock, manifest, resumed)
             manifest.setdefault("starts", []).append(_this_start())
             # The manifest comes first, since it marks the folder as a run directory.
             run._write_manifest()
-            run.write("config.yaml", dump(config))
+            run.write(_CONFIG, dump(config))
         except BaseException:
             os.close(lock)
             raise
@@ -219,10 +225,17 @@ def _clear(folder: Path) -> None:
             entry.unlink()
 
 
-def _refuse_differences(folder: Path, manifest: dict[str, Any], command: str, settings: dict[str, Any]) -> None:
+def _is_barren(folder: Path) -> bool:
+    """Whether no start has left anything in a run directory but its settings."""
+    rest = [entry for entry in _own(folder) if entry.name not in (_MANIFEST, _CONFIG) and not _is_temporary(entry.name)]
+    return all(entry.is_file() and not entry.stat().st_size for entry in rest)
+
+
+def _differences(folder: Path, manifest: dict[str, Any], command: str, settings: dict[str, Any]) -> list[str]:
+    """Why these settings cannot go on with the run in the folder; nothing where they can."""
     ways_out = "pass --overwrite to start again, or choose another output_dir"
     if manifest["command"] != command:
-        raise InputError(f"{folder}: holds a run of `{manifest['command']}`, not of `{command}`: {ways_out}")
+        return [f"{folder}: holds a run of `{manifest['command']}`, not of `{command}`: {ways_out}"]
     before = manifest["settings"]
     missing = object()
     faults = [
@@ -232,7 +245,8 @@ def _refuse_differences(folder: Path, manifest: dict[str, Any], command: str, se
         if before.get(key, missing) != settings.get(key, missing)
     ]
     if faults:
-        raise InputError(*faults, f"{folder}: to keep its results restore these settings; otherwise {ways_out}")
+        faults.append(f"{folder}: to keep its results restore these settings; otherwise {ways_out}")
+    return faults
 
 
 def _show(value: Any, missing: object) -> str:

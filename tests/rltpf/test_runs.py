@@ -69,7 +69,8 @@ def test_the_same_config_resumes(tmp_path: Path) -> None:
 
 
 def test_another_config_is_refused_with_every_difference_and_the_ways_out(tmp_path: Path) -> None:
-    open_run(tmp_path).close()
+    with open_run(tmp_path) as run:
+        run.journal("questions").append({"id": "a"})
     with pytest.raises(InputError) as caught:
         open_run(tmp_path, model="n", limit=5, workers=3)
     assert [line.replace(str(tmp_path), "RUN") for line in caught.value.faults] == [
@@ -83,8 +84,17 @@ def test_another_config_is_refused_with_every_difference_and_the_ways_out(tmp_pa
     open_run(tmp_path).close()
 
 
+def test_a_start_that_left_nothing_does_not_bind_the_next(tmp_path: Path) -> None:
+    with open_run(tmp_path, model="mistyped") as run:
+        run.journal("questions").close()
+    with open_run(tmp_path, model="n") as run:
+        assert not run.resumed
+    assert [manifest(tmp_path)["settings"]["model"], len(manifest(tmp_path)["starts"])] == ["n", 1]
+
+
 def test_another_command_is_refused(tmp_path: Path) -> None:
-    open_run(tmp_path).close()
+    with open_run(tmp_path) as run:
+        run.write("data/sft.jsonl", "{}\n")
     with pytest.raises(InputError, match="holds a run of `generate`, not of `evaluate`"):
         open_run(tmp_path, "evaluate")
 
