@@ -51,12 +51,13 @@ def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
 def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import JudgeConfig
     from data_gen.dry_run import show_judging
-    from data_gen.verdicts import judge_rows, read_rows, write_rows
+    from data_gen.verdicts import judge_rows, read_rows, refuse_output, write_rows
     from rltpf.config import load
     from rltpf.runs import RunDirectory
 
     config = load(JudgeConfig, args.config, overrides)
     rows = read_rows(args.input)
+    refuse_output(args.output)
     if args.dry_run:
         return show_judging(config, rows[0])
     with RunDirectory.open(config.output_dir, config, "judge", args.overwrite) as run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from data_gen.judge import Judge
 from data_gen.lean import InfraError, LeanSession
 from data_gen.records import Judgement, Question
 from rltpf import pipeline
-from rltpf.datasets import read_jsonl
+from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.llm import build_model
 from rltpf.llm.model import ModelError, Sampling
@@ -51,6 +52,8 @@ def _fault(row: dict[str, Any], seen: set[str]) -> str:
     for field in ("id", "question", "answer"):
         if not isinstance(row.get(field), str) or not row[field].strip():
             return f"{field} has to be a text, and is {row.get(field)!r}"
+    if not is_text(row):
+        return "holds a lone surrogate, which is half a character"
     if row["id"] in seen:
         return f"a second row with the id {row['id']!r}"
     if row.get("formal") is not None:
@@ -61,6 +64,13 @@ def _fault(row: dict[str, Any], seen: set[str]) -> str:
         except Refusal as refusal:
             return f"formal: {refusal}"
     return ""
+
+
+def refuse_output(output: str) -> None:
+    """Raises `InputError` where the rows could not be written in the end: better before the work than after it."""
+    path = Path(output)
+    if output != "-" and (path.is_dir() or not os.access(path.parent, os.W_OK)):
+        raise InputError(f"{output}: cannot be written: --output takes a file in a folder that is there")
 
 
 async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict[str, Any]]) -> int:

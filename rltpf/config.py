@@ -54,8 +54,12 @@ def load(cls: type[ConfigT], path: Path | str | None, overrides: Sequence[str] =
     for key, value in given.items():
         _put(values, key, value)
     try:
+        text = json.dumps(values, default=str)
+    except ValueError:
+        raise InputError(f"{path or 'arguments'}: an alias stands inside its own anchor") from None
+    try:
         # JSON mode is the strictness that fits YAML: lists for tuples, strings for paths, and no other conversion.
-        config = cls.model_validate_json(json.dumps(values, default=str), strict=True)
+        config = cls.model_validate_json(text, strict=True)
     except ValidationError as error:
         faults += _faults(cls, error, values, set(given), path)
     if faults:
@@ -137,6 +141,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"{place}: not valid YAML: {error.problem}") from None
     except yaml.YAMLError:
         raise InputError(f"{path}: is not YAML text: it holds control characters") from None
+    except RecursionError:
+        raise InputError(f"{path}: is not usable YAML: it nests too deep") from None
     if values is None:
         raise InputError(f"{path}: is empty: write `key: value` lines")
     if not isinstance(values, dict):

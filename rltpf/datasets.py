@@ -80,6 +80,8 @@ def _parse(line: str) -> dict[str, Any] | str:
         row = json.loads(line)
     except ValueError as error:
         return f"is not JSON: {error}"
+    except RecursionError:
+        return "is not usable JSON: it nests too deep"
     return row if isinstance(row, dict) else f"is a JSON {type(row).__name__}, and has to be an object"
 
 
@@ -108,6 +110,15 @@ def _load(config: DatasetConfig, path: Path) -> Any:
         raise InputError(f"{config.path}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
 
 
+def is_text(value: Any) -> bool:
+    r"""Whether a JSON value can be written as UTF-8: lone surrogates such as "\ud83d" cannot."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _fault(config: DatasetConfig, row: dict[str, Any]) -> str:
     for key, column in (("question_column", config.question_column), ("answer_column", config.answer_column)):
         if column not in row:
@@ -118,4 +129,6 @@ def _fault(config: DatasetConfig, row: dict[str, Any]) -> str:
     # JSON true is a Python int, and no answer.
     if isinstance(answer, bool) or not isinstance(answer, str | int | float) or answer == "":
         return f"{config.answer_column} has to be a text or a number, and is {answer!r}"
+    if not is_text([question, answer]):
+        return "holds a lone surrogate, which is half a character"
     return ""

@@ -15,7 +15,7 @@ class LLMConfig(Config):
     """`openai`: any compatible server; `transformers`: a local folder or hub id; `replay`: a recorded transcript."""
     model: str
     """Name as the server knows it, or folder or hub id. Part of the cache key: a replay names the recorded model."""
-    base_url: str | None = Field(None, json_schema_extra=SAME_RESULTS)
+    base_url: str | None = Field(None, pattern="^https?://", json_schema_extra=SAME_RESULTS)
     """Server address; None takes OPENAI_BASE_URL. The key comes from OPENAI_API_KEY alone."""
     transcript: Path | None = None
     """Recorded transcript that `replay` answers from."""

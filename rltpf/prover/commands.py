@@ -119,5 +119,11 @@ def _open_output(name: str) -> Iterator[TextIO]:
     if name == "-":
         yield sys.stdout
         return
-    with open(name, "w", encoding="utf-8") as file:
+    from rltpf.errors import InputError
+
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(open(name, "w", encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{name}: cannot be written: {error.strerror}: --output takes a file") from None
         yield file

@@ -50,19 +50,24 @@ def _rows(options: Options, name: str, split: str) -> list[dict[str, Any]]:
 
 
 def read_jsonl(path: str) -> list[tuple[int, Any]]:
-    """(line number, value) of every line; raises `InputError` for lines that are not JSON."""
+    """(line number, value) of every line that is not blank; raises `InputError` for lines that are not JSON."""
     try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        # Not `splitlines`, which breaks lines at characters that JSON texts may hold, such as U+2028.
+        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; pass --dataset_name with a file that exists") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
     rows, faults = [], []
     for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
         try:
             rows.append((number, json.loads(line)))
         except json.JSONDecodeError as error:
             faults.append(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}")
+        except (ValueError, RecursionError) as error:
+            faults.append(f"{path}:{number}: not usable JSON: {error}")
     _refuse(faults)
     return rows
 

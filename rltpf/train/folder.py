@@ -119,6 +119,8 @@ class RunFolder:
                     "pick another --output_dir, or remove them with --overwrite_output_dir true"
                 ) from None
             return {}
+        except OSError as error:
+            raise InputError(f"{self.path}: {error.strerror}: pick another --output_dir") from None
         except ValueError:
             raise InputError(f"{self.path}/run.json is damaged: start again with --overwrite_output_dir true") from None
 

@@ -143,6 +143,8 @@ def _read_yaml(path: str) -> tuple[dict[str, Any], list[str]]:
         return {}, [f"{path}: {error.strerror or error}; --config takes a YAML file such as configs/train/*.yaml"]
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         return {}, [f"{path}: not YAML: {' '.join(str(error).split())}"]
+    except RecursionError:
+        return {}, [f"{path}: not usable YAML: it nests too deep"]
     if not isinstance(values, dict):
         return {}, [f"{path}: holds no `key: value` pairs"]
     return {str(key): value for key, value in values.items()}, []

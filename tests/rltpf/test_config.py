@@ -141,6 +141,8 @@ def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, 
             "c.yaml: llm.backend: should be 'openai' or 'replay', and is 'replai' (did you mean 'replay'?)",
         ),
         (GOOD + "limit: 3\n", "c.yaml: limit has to be even"),
+        ("a: " + "[" * 5000, "c.yaml: is not usable YAML: it nests too deep"),
+        ("a: &a [*a]", "c.yaml: an alias stands inside its own anchor"),
     ],
 )
 def test_a_bad_file_gives_one_clear_line(tmp_path: Path, text: str | bytes, expected: str) -> None:

@@ -83,6 +83,8 @@ def test_faults_stop_at_twenty(tmp_path: Path) -> None:
         ("none.parquet", None, r"none\.parquet: No such file or directory"),
         ("empty.jsonl", b"", r"empty\.jsonl: holds no rows"),
         ("binary.jsonl", b"\xff\xfe\x00", r"binary\.jsonl: is not UTF-8 text"),
+        ("deep.jsonl", b"[" * 100_000, r"deep\.jsonl:1: is not usable JSON: it nests too deep"),
+        ("half.jsonl", rb'{"question": "\ud83d", "answer": "1"}', r"half\.jsonl:1: holds a lone surrogate"),
     ],
 )
 def test_unusable_files_are_clear_faults(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,20 @@ def test_measure_refuses_a_tokenizer_without_chat_template() -> None:
     tokenizer.chat_template = None
     with pytest.raises(InputError, match="no chat template"):
         measure("dpo", ROWS, tokenizer, None)
+
+
+def test_a_line_ends_where_json_ends_it(tmp_path: Path) -> None:
+    """Editors on Windows write a byte order mark and CRLF, and texts may hold U+2028."""
+    row = json.dumps({"prompt": user("a\u2028b"), "completion": assistant("c")}, ensure_ascii=False)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(f"\ufeff{row}\r\n\r\n{row}\r\n".encode())
+    rows = training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert rows == [{"prompt": user("a\u2028b"), "completion": assistant("c")}] * 2
+
+
+def test_json_that_python_cannot_hold_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text("[" * 100_000 + "\n" + "9" * 5000 + "\n")
+    with pytest.raises(InputError) as error:
+        training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert [fault.partition(": ")[2][:15] for fault in error.value.faults] == ["not usable JSON"] * 2

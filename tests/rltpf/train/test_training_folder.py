@@ -78,3 +78,9 @@ def test_checkpoints_of_another_program_are_not_touched(options: Options) -> Non
         RunFolder(options)
     RunFolder(changed(options, overwrite_output_dir=True)).start()
     assert not path.exists()
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_clear_fault(options: Options) -> None:
+    Path(options.get("output_dir")).write_text("")
+    with pytest.raises(InputError, match="out: Not a directory: pick another --output_dir"):
+        RunFolder(options)

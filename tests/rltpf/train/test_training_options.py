@@ -85,7 +85,7 @@ def test_one_fault(argv: list[str], fault: str) -> None:
     assert faults("sft", *argv) == [fault]
 
 
-@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: [1\n"])
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: [1\n", "a: " + "[" * 5000])
 def test_yaml_that_is_no_mapping_is_one_line(tmp_path: Path, text: str) -> None:
     config = tmp_path / "c.yaml"
     config.write_text(text)
