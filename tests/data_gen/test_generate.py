@@ -86,7 +86,7 @@ def test_a_live_server_gives_the_same_data_as_the_replay(undisturbed: Path, tmp_
 
 
 def test_judge_gives_the_verdicts_of_the_run(undisturbed: Path, tmp_path: Path) -> None:
-    """`rltpf judge` on the same answers and telescopes; the rows keep their fields, and bad rows stop it before Lean."""
+    """`rltpf judge` on the same answers and telescopes; fields are kept, and bad rows stop it before Lean."""
     rows = [json.loads(line) for line in (undisturbed / "answers.jsonl").read_text().splitlines()]
     questions = [json.loads(line) for line in (undisturbed / "questions.jsonl").read_text().splitlines()]
     telescopes = {question["id"]: question["telescope"] for question in questions}
