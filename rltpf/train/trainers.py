@@ -11,6 +11,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections import deque
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -65,6 +66,8 @@ def parse(options: Options) -> Arguments:
     check_versions()
     if not sys.stderr.isatty():
         _hide_bars()
+    # Older versions that work here too do not know the new name of the option: its deprecation is not the user's to mend.
+    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
     from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
 
     class Parser(TrlParser):
