@@ -66,7 +66,7 @@ def parse(options: Options) -> Arguments:
     check_versions()
     if not sys.stderr.isatty():
         _hide_bars()
-    # Older versions that work here too do not know the new name of the option: its deprecation is not the user's to mend.
+    # Older versions that work here too do not know the option's new name: its deprecation is not the user's to mend.
     warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
     from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
 
