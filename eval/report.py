@@ -7,7 +7,9 @@ RUN_DIR/eval/NAME/       evaluations: metrics.json, samples.jsonl
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,11 @@ def write_report(run_dir: Path) -> Path:
 
     Raises `InputError` when the folder holds none of the parts, or a file that is not what its name says.
     """
-    parts = [*_data(run_dir), _training(run_dir), _scores(run_dir)]
+    parts = _data(run_dir)
+    with _written_by_us(run_dir / "{sft,dpo}" / "log_history.jsonl"):
+        parts.append(_training(run_dir))
+    with _written_by_us(run_dir / "eval" / "*"):
+        parts.append(_scores(run_dir))
     if all(isinstance(part, str) for part in parts):
         raise InputError(f"{run_dir}: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run")
     # What the data cost comes last: it is of less interest than what they were good for.
@@ -91,6 +97,16 @@ def _scores(run_dir: Path) -> Section | str:
     return sections.scores(entries)
 
 
+@contextlib.contextmanager
+def _written_by_us(files: Path) -> Iterator[None]:
+    """What reading these files trips over, as a fault of theirs."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        what = f"has no {error}" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{files}: not what its command writes: {what}: run the command again") from error
+
+
 def _plot(run_dir: Path, name: str) -> Path:
     folder = run_dir / "plots"
     folder.mkdir(exist_ok=True)
@@ -99,9 +115,12 @@ def _plot(run_dir: Path, name: str) -> Path:
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: is a JSON {type(value).__name__}, and has to be an object")
+    return value
 
 
 def _read_jsonl(path: Path) -> list[dict[str, Any]]:

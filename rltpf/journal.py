@@ -37,7 +37,7 @@ def scan(path: Path) -> Iterator[Line]:
             if line.strip():
                 try:
                     row = json.loads(line) if line.endswith(b"\n") else None
-                except ValueError:
+                except (ValueError, RecursionError):
                     row = None
                 if isinstance(row, dict):
                     yield Line(number, offset, len(line), row)

@@ -178,3 +178,18 @@ def test_funnel_bars() -> None:
         FunnelBar("s3", 27, ()),
         FunnelBar("s4", 25, (("not_aligned", 2),)),
     ]
+
+
+def test_a_file_of_another_kind_is_named(run_dir: Path) -> None:
+    (run_dir / "data" / "metrics.json").write_text("[1]")
+    with pytest.raises(InputError, match=r"data/metrics.json: is a JSON list, and has to be an object"):
+        write_report(run_dir)
+    shutil.rmtree(run_dir / "data")
+    samples = next(run_dir.glob("eval/*/samples.jsonl"))
+    samples.write_text("{}\n")
+    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: has no 'error'"):
+        write_report(run_dir)
+    shutil.rmtree(run_dir / "eval")
+    (run_dir / "sft" / "log_history.jsonl").write_text('{"loss": 1}\n')
+    with pytest.raises(InputError, match=r"log_history.jsonl: not what its command writes: has no 'step'"):
+        write_report(run_dir)

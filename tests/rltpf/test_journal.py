@@ -82,6 +82,7 @@ def test_garbage_at_the_end_loses_no_row(tmp_path_factory: pytest.TempPathFactor
     [
         ('{"id": "a"}\nnot json\n{"id": "b"}\n', r"j\.jsonl:2: is not a JSON object"),
         ('{"id": "a"}\n[1]\n{"id": "b"}\n', r"j\.jsonl:2: is not a JSON object"),
+        ('{"id": "a"}\n' + "[" * 100_000 + '\n{"id": "b"}\n', r"j\.jsonl:2: is not a JSON object"),
         ('{"id": "a"}\n{"id": "b"}\n{"id": "a"}\n', r"j\.jsonl:3: repeats the id a"),
         ('{"id": "a"}\n{"name": "b"}\n', r"j\.jsonl:2: has no id"),
         ('{"id": 1}\n', r"j\.jsonl:1: has no id"),
