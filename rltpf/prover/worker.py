@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
+import threading
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -139,7 +140,14 @@ def _start(toolchain: Toolchain) -> LeanServer:
     """A `LeanServer` whose process is ours: no stderr, and the toolchain's own command."""
     from lean_interact import LeanREPLConfig, LeanServer
 
+    killing = threading.RLock()
+
     class Server(LeanServer):
+        def kill(self) -> None:
+            # `close` kills, and so does the thread that waits for the answer: the second would find half a process.
+            with killing:
+                super().kill()
+
         def start(self) -> None:
             self._proc = subprocess.Popen(
                 toolchain.command,

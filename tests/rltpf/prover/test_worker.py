@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,13 @@ def test_a_fake_lake_carries_the_protocol(repl: Repl, tmp_path: Path) -> None:
     assert native.ask("check", {}).ok
     native.close()
     assert not _runs(repl.pids()[0])
+
+
+def test_two_threads_may_end_one_process(repl: Repl) -> None:
+    """An interrupt closes the worker while the thread that waits for the answer finds the process dead."""
+    repl.ask("good")
+    server = repl.worker._server
+    assert server is not None
+    with ThreadPoolExecutor(8) as threads:
+        for done in [threads.submit(server.kill) for _ in range(8)]:
+            done.result()
