@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+from rltpf.numbers import plain_signs
+
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+"
 _TERM = rf"[$€£]?\s*(?:{_NUMBER})"
-_OPERATOR = r"[-+*/×·÷−–]|(?<=[\d\s)])x(?=[\s\d($])"
+_OPERATOR = r"[-+*/×·÷]|(?<=[\d\s)])x(?=[\s\d($])"
 # Numbers, operators and brackets, and nothing else, on both sides of at least one `=`.
 _SIDE = rf"[(\s]*{_TERM}[)\s]*(?:(?:{_OPERATOR})[(\s]*{_TERM}[)\s]*)*"
 _EQUATION = re.compile(rf"(?<![\w.,:%])(?P<chain>{_SIDE}(?:=\s*-?{_SIDE})+)")
 # Before a calculation these take its first number for themselves: "half of 10 + 4 = 9".
 _TAKES_A_NUMBER = re.compile(
     r"(?:\b(?:of|times|plus|minus|by|than|half|twice|double|triple|per|x)|\b(?:day|week|month|year|number)|"
-    r"\d\s+and|[-+*/×÷·−–^%=)√\d])\s*[(]?\s*$",
+    r"\d\s+and|[-+*/×÷·^%=)√\d])\s*[(]?\s*$",
     re.IGNORECASE,
 )
 # After a calculation these say that its last number is not the whole result.
-_GOES_ON = re.compile(
-    r"[a-z]|\s*(?:[-+*/×÷·−–^%:¢]|remainder\b|cents?\b|r\s?\d|\.\.\.|x\s*\d|[\w.,]*\d)", re.IGNORECASE
-)
+_GOES_ON = re.compile(r"[a-z]|\s*(?:[-+*/×÷·^%:¢]|remainder\b|cents?\b|r\s?\d|\.\.\.|x\s*\d|[\w.,]*\d)", re.IGNORECASE)
 _VAGUE = re.compile(r"\b(?:round|rounded|rounding|about|approximately|roughly|nearly|almost)\b|≈|~", re.IGNORECASE)
 
 
@@ -32,6 +32,7 @@ def wrong_calculations(text: str) -> list[str]:
     """The explicit calculations of a text that are surely wrong, as written."""
     if _VAGUE.search(text):
         return []
+    written, text = text, plain_signs(text)
     wrong = []
     for match in _EQUATION.finditer(text):
         chain = match["chain"].rstrip()
@@ -48,7 +49,7 @@ def wrong_calculations(text: str) -> list[str]:
             and not _rounded(left, right, right_side)
             for left_side, right_side, left, right in pairs
         ):
-            wrong.append(chain.lstrip())
+            wrong.append(written[match.start() : match.start() + len(chain)].lstrip())
     return wrong
 
 
@@ -67,7 +68,7 @@ def _rounded(exact: Fraction | None, written: Fraction | None, side: str) -> boo
 def _value(side: str) -> Fraction | None:
     """The value of a side; None where its brackets do not match or it divides by zero."""
     text = re.sub(r"[$€£,\s]", "", side)
-    for written, meant in (("×", "*"), ("·", "*"), ("x", "*"), ("÷", "/"), ("−", "-"), ("–", "-")):
+    for written, meant in (("×", "*"), ("·", "*"), ("x", "*"), ("÷", "/")):
         text = text.replace(written, meant)
     words = re.findall(r"\d*\.?\d+|[-+*/()]", text)
     try:

@@ -39,6 +39,14 @@ _CARDINALS = set(list(_WORDS)[: list(_WORDS).index("once")]) - {"one"}
 _LONGEST = 40
 
 
+_SIGNS = str.maketrans("−–⋅∗⁄∕", "--·*//")
+
+
+def plain_signs(text: str) -> str:
+    """A text with the signs that only look like `-`, `·`, `*` and `/` replaced by these."""
+    return text.translate(_SIGNS)
+
+
 def _read(digits: str) -> Fraction | None:
     return Fraction(digits.replace(",", "")) if len(digits) <= _LONGEST else None
 
@@ -102,7 +110,7 @@ def asserted_results(text: str) -> list[set[Fraction]]:
     `16 - 3 = 13` asserts 13; `= 25%` may be read as 25 or as 1/4; in `= 2 * 6 = 12` only the 12 is a result.
     """
     results = []
-    text = re.sub("[−–]", "-", text)
+    text = plain_signs(text)
     for match in _RESULT.finditer(text):
         if _GOES_ON.match(text, match.end()):
             continue

@@ -16,6 +16,8 @@ from data_gen.arithmetic import wrong_calculations
         ("It costs 1,000 + 234 = 1,235.", "1,000 + 234 = 1,235"),
         ("There are 8 – 3 = 4 of them.", "8 – 3 = 4"),
         ("They are 10 ÷ 4 = 2.4 m.", "10 ÷ 4 = 2.4"),
+        ("He is 3 − 16 = −10 short.", "3 − 16 = −10"),
+        ("Each has 16 ⁄ 3 = 4 of them.", "16 ⁄ 3 = 4"),
     ],
 )
 def test_wrong(text: str, wrong: str) -> None:

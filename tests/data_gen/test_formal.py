@@ -168,6 +168,7 @@ class TestClaims:
             ("So 10 eggs are left.", "left < 10", "drift"),  # 9 are
             ("So 9 eggs are left.", "left ≠ 9", "drift"),  # would be refuted, and the step is right
             ("Zero eggs are left.", None, "hidden_claim"),
+            ("She is short by 3 - 16 = −10 eggs.", "3 < 16", "drift"),
             ("She is short by 3 - 16 = −10 eggs.", "left = 16", "drift"),
         ],
     )
