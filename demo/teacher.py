@@ -46,6 +46,8 @@ class Teacher:
             return str(entry["answers"][seed % len(entry["answers"])]["text"])
         if prompt == "formalise":
             answer = next(a for a in entry["answers"] if a["text"].strip() in user)
+            if turn >= len(answer["formalisations"]):
+                raise LookupError(f"no repair {turn} was authored for the answer {answer['text'][:60]!r}")
             return _formalisation(answer["formalisations"][turn])
         return _json(entry[prompt])
 

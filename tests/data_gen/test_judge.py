@@ -175,9 +175,9 @@ def test_answer_without_steps_is_never_judged(judged) -> None:  # type: ignore[n
     [
         ("Half of the 7 left over is 7 / 2 = 3.", "7 / 2 = 3", "false", "refuted"),  # holds over the naturals
         ("She is short by 3 - 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
-        ("She splits 5 / 0 = 0 of them.", "5 / 0 = 0", "error", "division_by_zero"),  # holds in Lean
+        ("She splits 5 / 0 = 0 of them.", "5 / 0 = 0", "error", "drift"),  # holds in Lean
         ("It is 16 / (3 - 3) = 0.", "eggs / (eaten - eaten) = 0", "error", "division_by_zero"),
-        ("The root is 2 ^ (1 / 2) = 1.", "2 ^ (1 / 2) = 1", "error", "foreign_term"),  # natural exponents
+        ("The root is 9 ^ (2 / 3) = 1.", "9 ^ (2 / 3) = 1", "error", "foreign_term"),  # natural exponents
         ("She is short by 3 - 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
     ],
 )
