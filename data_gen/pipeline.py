@@ -105,9 +105,8 @@ async def generate(config: GenerateConfig, run: RunDirectory) -> int:
         run.set_toolchain(prover.toolchain_id)
         generation = Generation(config, model, prover, questions, answers)
         fresh = _journal_duplicates(problems, questions)
-        done = sum(_is_done(problem, questions, answers, config.answers_per_question) for problem in fresh)
-        todo = (p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question))
-        with Progress("questions", len(fresh), done, model.usage) as progress:
+        todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
+        with Progress("questions", len(fresh), len(fresh) - len(todo), model.usage) as progress:
             await pipeline.run(
                 todo, generation.process, lambda _: None, concurrency=QUESTIONS_IN_FLIGHT, progress=progress
             )

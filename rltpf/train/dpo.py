@@ -12,28 +12,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rltpf.train.data import evaluation_rows, training_rows
-from rltpf.train.folder import RunFolder, say
-from rltpf.train.options import read_options
+from rltpf.train import launch
 
 
 def main(argv: Sequence[str]) -> int:
-    """Train; 0 when done or already done. Raises `InputError` for what the user can mend, before a model is loaded."""
-    options = read_options("dpo", argv)
-    folder = RunFolder(options)
-    if folder.finished:
-        say(f"dpo: {folder.path} is finished already; --overwrite_output_dir true trains again")
-        return 0
-    rows, evaluation = training_rows(options), evaluation_rows(options)
-
-    from rltpf.train import trainers
-
-    trainer = trainers.build(options, trainers.parse(options), rows, evaluation)
-    trainers.fit(trainer, folder)
-    return 0
+    """Train; see `launch.train`."""
+    return launch.train("dpo", argv)
 
 
 if __name__ == "__main__":
-    from rltpf.train.launch import run
-
-    sys.exit(run(main, sys.argv[1:]))
+    sys.exit(launch.run(main, sys.argv[1:]))

@@ -1,11 +1,13 @@
-"""Running a training script: errors become one line each and an exit code, said once and not by every process."""
+"""One course of training for SFT and DPO; errors become one line each and an exit code, said by one process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.folder import say
+from rltpf.train.data import evaluation_rows, training_rows
+from rltpf.train.folder import RunFolder, say
+from rltpf.train.options import Kind, read_options
 
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
@@ -22,3 +24,19 @@ def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted: the same command goes on from the newest checkpoint")
         return 130
+
+
+def train(kind: Kind, argv: Sequence[str]) -> int:
+    """Train; 0 when done or already done. Raises `InputError` for what the user can mend, before a model is loaded."""
+    options = read_options(kind, argv)
+    folder = RunFolder(options)
+    if folder.finished:
+        say(f"{kind}: {folder.path} is finished already; --overwrite_output_dir true trains again")
+        return 0
+    rows, evaluation = training_rows(options), evaluation_rows(options)
+
+    from rltpf.train import trainers
+
+    trainer = trainers.build(options, trainers.parse(options), rows, evaluation)
+    trainers.fit(trainer, folder)
+    return 0

@@ -156,14 +156,6 @@ def test_of_two_installations_the_second_waits_for_the_first(package: Path) -> N
     assert (package / "runs").read_text() == "x"
 
 
-def test_the_cache_folder_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    monkeypatch.delenv("RLTPF_CACHE", raising=False)
-    assert embedded.cache_folder() == Path("/xdg/rltpf")
-    monkeypatch.setenv("RLTPF_CACHE", "/mine")
-    assert embedded.cache_folder() == Path("/mine")
-
-
 @pytest.mark.lean
 def test_lean_does_not_outlive_a_killed_parent(lean_installed: None) -> None:
     """A watching thread ends it even while it loads and reads no stdin, which this process holds open."""
