@@ -1,10 +1,12 @@
 /-
-The judge: a Lean REPL with three commands of its own. One JSON object a request and one a reply, each followed by a blank line.
+The judge: a Lean REPL with commands of its own. One JSON object a request and one a reply, each followed by a blank line.
 
   {"cmd": text, "env": n?}                                            plain REPL: elaborate `text`, answer environment number and messages
   {"nonce": s, "elaborate": {header, statement}}                      does the statement elaborate?
   {"nonce": s, "check": {header, statement, submission}}              does the submission prove exactly the statement?
   {"nonce": s, "prove": {header, statement, goal, tactic, heartbeats}}  does the tactic block prove the goal made from the statement?
+  {"nonce": s, "inspect": {header, statement}}                        the statement's binders, and the traps to probe for (see Traps)
+  {"nonce": s, "batch": [request, ...]}                               all of them, in order, as `replies`
 
 A verdict is taken from the environment and never from what Lean printed: elaborated text may print what it likes. Everything that a
 submission added is checked a second time by the kernel, starting from an environment in which no submission has ever run.
@@ -281,6 +283,13 @@ structure Statement where
   info : TheoremVal
   own : Array Name
 
+/-- A question about a statement: a goal that raises the flag where it can be proved, or where it cannot. -/
+structure Probe where
+  flag : String
+  detail : String
+  raisedByProof : Bool
+  goal : Expr
+
 /-- A refusal: a code to count by, words, and Lean's messages. -/
 structure Refusal where
   reason : String
@@ -290,6 +299,7 @@ structure Refusal where
 structure Cache where
   headers : Array (String × Command.State) := #[]
   statement : Option Statement := none
+  probes : Option (Array Probe) := none
   states : Array Command.State := #[]
 
 partial def cached? (headers : Array (String × Command.State)) (header : String) (i : Nat) : Option Command.State :=
@@ -379,7 +389,7 @@ def elabStatement (cache : IO.Ref Cache) (header text : String) : IO (Except Ref
         | some ax => return refuse s!"the statement rests on `{nameText ax}`"
         | none => pure ()
         let s : Statement := { header, text, base, before, after := o.state, name, info, own }
-        cache.modify fun c => { c with statement := some s }
+        cache.modify fun c => { c with statement := some s, probes := none }
         return .ok s
       | _, _ => return refuse "the last command does not state a new theorem"
 
@@ -445,19 +455,13 @@ def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := 
     | none => pure ()
   return (v, messages)
 
-/-- `type` with its conclusion `c`, after all leading quantifiers and hypotheses, replaced by `f c`. -/
-partial def mapConclusion (f : Expr → Expr) (type : Expr) : Expr :=
+/-- `type` with its conclusion, after all leading quantifiers and hypotheses, replaced by `False`. -/
+partial def absurdity (type : Expr) : Expr :=
   match type with
-  | .forallE n d b info => .forallE n d (mapConclusion f b) info
-  | .letE n t v b nondep => .letE n t v (mapConclusion f b) nondep
-  | .mdata _ e => mapConclusion f e
-  | c => f c
-
-def goalType? (goal : String) (type : Expr) : Option Expr :=
-  if goal == "claim" then some type
-  else if goal == "denial" then some (mapConclusion mkNot type)
-  else if goal == "absurdity" then some (mapConclusion (fun _ => mkConst ``False) type)
-  else none
+  | .forallE n d b info => .forallE n d (absurdity b) info
+  | .letE n t v b nondep => .letE n t v (absurdity b) nondep
+  | .mdata _ e => absurdity e
+  | _ => mkConst ``False
 
 partial def levelText (levels : List Name) : String :=
   match levels with
@@ -481,6 +485,413 @@ def prove (s : Statement) (type : Expr) (tactic : String) (heartbeats : Nat) : I
   let messages ← messagesJson o.state.messages.toArray 2 0 #[]
   if erred o.state then return ({ refusal := some { reason := "unproved", detail := "the tactic failed" } }, messages)
   return (← judge s.base.env o.state.env goalTheorem type #[] (heartbeats * 1000), messages)
+
+/-! ### Traps: what a statement says that its author may not mean
+
+No check of a proof can see them. Some are read off the elaborated type; the others are probes, each a goal of its own that the caller
+tries to prove. A goal is closed over everything in scope where its operation stands, so that `a - b` under a hypothesis `b ≤ a` is no trap. -/
+
+structure Local where
+  fvar : Expr
+  type : Expr
+  isProp : Bool
+  info : BinderInfo
+
+structure Scope where
+  lctx : LocalContext := {}
+  instances : LocalInstances := #[]
+  locals : Array Local := #[]
+
+structure Traps where
+  flags : Array String := #[]
+  probes : Array Probe := #[]
+  /-- Numbers the free variables. -/
+  next : Nat := 0
+
+def runMeta {α : Type} (env : Environment) (scope : Scope) (act : MetaM α) : IO α := do
+  let context : Core.Context := { fileName := "<input>", fileMap := FileMap.ofString "", options := {} }
+  let (a, _, _) ← act.toIO context { env } { lctx := scope.lctx, localInstances := scope.instances }
+  return a
+
+def runMeta? {α : Type} (env : Environment) (scope : Scope) (act : MetaM α) : IO (Option α) := do
+  match ← (runMeta env scope act).toBaseIO with
+  | .ok a => return some a
+  | .error _ => return none
+
+-- Functions of ours: the embedded Lean can call those of the library but not pass them on.
+def isProp (type : Expr) : MetaM Bool := do return ← Meta.isProp type
+def ppExpr (e : Expr) : MetaM Format := do return ← Meta.ppExpr e
+
+def isPropIn (env : Environment) (scope : Scope) (type : Expr) : IO Bool := do
+  match ← runMeta? env scope (isProp type) with
+  | some b => return b
+  | none => return false
+
+def push (env : Environment) (scope : Scope) (number : Nat) (name : Name) (type : Expr) (info : BinderInfo) : IO Scope := do
+  let id : FVarId := { name := .num `judge number }
+  let isProp ← isPropIn env scope type
+  let lctx := scope.lctx.mkLocalDecl id name type info
+  let instances ← match info, type.getAppFn with
+    | .instImplicit, .const className _ => pure (scope.instances.push { className, fvar := .fvar id })
+    | _, _ => pure scope.instances
+  return { lctx, instances, locals := scope.locals.push { fvar := .fvar id, type, isProp, info } }
+
+/-- All leading quantifiers and hypotheses of a type, and its conclusion. A `let` is replaced by its value. -/
+partial def telescope (env : Environment) (scope : Scope) (next : Nat) (type : Expr) : IO (Scope × Nat × Expr) := do
+  match type with
+  | .forallE n d b info =>
+    let inner ← push env scope next n d info
+    telescope env inner (next + 1) (b.instantiate1 (.fvar { name := .num `judge next }))
+  | .letE _ _ v b _ => telescope env scope next (b.instantiate1 v)
+  | .mdata _ e => telescope env scope next e
+  | c => return (scope, next, c)
+
+partial def fvarsOf (locals : Array Local) (i : Nat) (acc : Array Expr) : Array Expr :=
+  match locals[i]? with
+  | none => acc
+  | some l => fvarsOf locals (i + 1) (acc.push l.fvar)
+
+def closed (scope : Scope) (goal : Expr) : Expr := scope.lctx.mkForall (fvarsOf scope.locals 0 #[]) goal
+
+partial def hasFlag (flags : Array String) (flag : String) (i : Nat) : Bool :=
+  match flags[i]? with
+  | none => false
+  | some f => if f == flag then true else hasFlag flags flag (i + 1)
+
+def Traps.raise (t : Traps) (flag : String) : Traps :=
+  if hasFlag t.flags flag 0 then t else { t with flags := t.flags.push flag }
+
+/-- The arguments of an application (`Expr.getAppArgs` is inlined). -/
+partial def argumentsOf (e : Expr) : Array Expr :=
+  match e with
+  | .app f a => (argumentsOf f).push a
+  | _ => #[]
+
+def argument? (e : Expr) (i : Nat) : Option Expr := (argumentsOf e)[i]?
+
+def naturalOf? (e : Expr) : Option Nat :=
+  match e with
+  | .lit (.natVal n) => some n
+  | .mdata _ e => naturalOf? e
+  | _ => if e.isAppOfArity ``OfNat.ofNat 3 then (match argument? e 1 with | some (.lit (.natVal n)) => some n | _ => none) else none
+
+def isNumeral (e : Expr) : Bool := (naturalOf? e).isSome
+
+def typeName (type : Expr) : Name :=
+  match type.getAppFn with
+  | .const n _ => n
+  | _ => .anonymous
+
+def printed (env : Environment) (scope : Scope) (e : Expr) : IO String := do
+  match ← runMeta? env scope (ppExpr e) with
+  | some f => return f.pretty
+  | none => return ""
+
+/-- Adds the condition under which an operation means what its name says; `condition` builds it from the operands. -/
+def require (env : Environment) (scope : Scope) (t : Traps) (flag : String) (operation : Expr) (condition : MetaM Expr) : IO Traps := do
+  match ← runMeta? env scope condition with
+  | some goal => return { t with probes := t.probes.push { flag, detail := ← printed env scope operation, raisedByProof := false, goal := closed scope goal } }
+  | none => return t.raise flag
+
+def zeroOf (type : Expr) : MetaM Expr := Meta.mkNumeral type 0
+
+def nonzero (type e : Expr) : MetaM Expr := do Meta.mkAppM ``Ne #[e, ← zeroOf type]
+def atMost (a b : Expr) : MetaM Expr := Meta.mkAppM ``LE.le #[a, b]
+def nonnegative (type e : Expr) : MetaM Expr := do Meta.mkAppM ``LE.le #[← zeroOf type, e]
+def positive (type e : Expr) : MetaM Expr := do Meta.mkAppM ``LT.lt #[← zeroOf type, e]
+def divides (a b : Expr) : MetaM Expr := Meta.mkAppM ``Dvd.dvd #[a, b]
+
+def wrapping : Array Name := #[``Fin, ``BitVec, ``UInt8, ``UInt16, ``UInt32, ``UInt64, ``USize, ``Int8, ``Int16, ``Int32, ``Int64, ``ISize, ``Char, `ZMod]
+def floats : Array Name := #[``Float, ``Float32]
+/-- The types in which a numeral is the number that it looks like. -/
+def numbers : Array Name := #[``Nat, ``Int, ``Rat, `Real, `Complex, `NNReal, `ENNReal, `NNRat, `PNat]
+def truncating : Array Name := #[``Nat, `NNReal, `ENNReal, `NNRat, `PNat]
+/-- Functions with a made-up value where they are not defined. -/
+def madeUp : Array Name := #[`tsum, `deriv, `fderiv, `derivWithin, `intervalIntegral, `MeasureTheory.integral, `limUnder, `sSup, `sInf, `iSup, `iInf, `tprod, `finsum,
+  ``getElem!, `List.head!, `List.getLast!, `List.get!, `Array.get!, `Array.back!, `Option.get!, `String.toNat!, `String.toInt!, `List.minimum!, `List.maximum!, `panic, ``panicCore]
+
+def boolLiteral (e : Expr) : Bool := e.isConstOf ``Bool.true || e.isConstOf ``Bool.false
+
+partial def isEmptyCollection (e : Expr) : Bool :=
+  e.isAppOf ``List.nil || e.isAppOf ``EmptyCollection.emptyCollection || (e.isAppOf ``List.toArray && (match argument? e 1 with | some l => isEmptyCollection l | none => false))
+    || ((e.isAppOf ``List.range || e.isAppOf `Finset.range) && (match argument? e 0 with | some n => naturalOf? n == some 0 | none => false))
+
+def isEmptyType (e : Expr) : Bool :=
+  e.isConstOf ``Empty || e.isAppOf ``PEmpty || (e.isAppOfArity ``Fin 1 && (match argument? e 0 with | some n => naturalOf? n == some 0 | none => false))
+
+/-- What an application itself says; its parts are walked elsewhere. -/
+def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO Traps := do
+  let arguments := (argumentsOf e)
+  let fn := typeName e
+  let type := arguments[0]?.getD e
+  let name := typeName type
+  let n := arguments.size
+  let a := arguments[n - 2]?.getD e
+  let b := arguments[n - 1]?.getD e
+  let arithmetic := n == 6 && (fn == ``HAdd.hAdd || fn == ``HSub.hSub || fn == ``HMul.hMul || fn == ``HDiv.hDiv || fn == ``HMod.hMod || fn == ``HPow.hPow)
+  let t := if (arithmetic || fn == ``Neg.neg || fn == ``OfNat.ofNat) && containsName wrapping name 0 then t.raise "wrapping_type" else t
+  let t := if containsName floats name 0 then t.raise "float" else t
+  let t := if fn == ``OfNat.ofNat && !containsName numbers name 0 && !containsName wrapping name 0 && !containsName floats name 0 then t.raise "numeral_type" else t
+  let t := if containsName madeUp fn 0 then t.raise "made_up_value" else t
+  let t := if fn == ``Eq && n == 3 && ((type.isConstOf ``Bool && !boolLiteral a && !boolLiteral b) || type.isProp) then t.raise "bool_for_prop" else t
+  let t := if fn == ``Membership.mem && n == 5 && (isEmptyCollection a || isEmptyCollection b) then t.raise "empty_domain" else t
+  let t := if fn == ``HPow.hPow && n == 6 && a.isAppOf ``Neg.neg && (match argument? a 2 with | some x => isNumeral x | none => false) then t.raise "precedence" else t
+  let t := if fn == ``Neg.neg && n == 3 && b.isAppOf ``HPow.hPow && (match argument? b 4 with | some x => isNumeral x | none => false) then t.raise "precedence" else t
+  let t := if fn == ``Exists && n == 2 then (match b with | .lam _ _ body _ => (match body with | .forallE _ _ _ _ => t.raise "exists_implies" | _ => t) | _ => t) else t
+  let t ← if n == 6 && fn == ``HSub.hSub && containsName truncating name 0 then require env scope t "nat_subtraction" e (atMost b a) else pure t
+  let t ← if fn == ``Nat.sub && n == 2 then require env scope t "nat_subtraction" e (atMost b a) else pure t
+  let t ← if fn == ``Nat.pred && n == 1 then require env scope t "nat_subtraction" e (positive (mkConst ``Nat) b) else pure t
+  let t ← if fn == ``Int.toNat && n == 1 then require env scope t "nat_subtraction" e (nonnegative (mkConst ``Int) b) else pure t
+  let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !(match naturalOf? b with | some k => k != 0 | none => false) then
+      require env scope t "division_by_zero" e (nonzero type b) else pure t
+  let t ← if fn == ``Inv.inv && n == 3 && !(match naturalOf? b with | some k => k != 0 | none => false) then require env scope t "division_by_zero" e (nonzero type b) else pure t
+  let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Nat then require env scope t "nat_division" e (divides b a) else pure t
+  let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Int then require env scope t "int_division" e (divides b a) else pure t
+  let t ← if n == 6 && fn == ``HMod.hMod && name == ``Int then require env scope t "negative_remainder" e (nonnegative type a) else pure t
+  let t ← if fn == `Real.sqrt && n == 1 then require env scope t "root_of_negative" e (do nonnegative (← Meta.inferType b) b) else pure t
+  let t ← if fn == `Real.log && n == 1 then require env scope t "log_of_nonpositive" e (do positive (← Meta.inferType b) b) else pure t
+  return t
+
+mutual
+/-- Walks a term; `positive` is whether it is asserted (a quantifier that nothing satisfies then asserts nothing). -/
+partial def trapsOf (env : Environment) (scope : Scope) (e : Expr) (t : Traps) : IO Traps := do
+  match e with
+  | .app .. =>
+    let t ← trapsOfApp env scope t e
+    let t ← match e.getAppFn with
+      | .lam .. => trapsOf env scope e.getAppFn t
+      | _ => pure t
+    trapsOfAll env scope (argumentsOf e) 0 t
+  | .lam n d b info => trapsOfBinder env scope n d b info t
+  | .forallE n d b info =>
+    let t := if isEmptyType d then t.raise "empty_domain" else t
+    let (inner, next, _) ← telescope env scope t.next e
+    let t ← if ← isPropIn env scope e then do
+        let probe : Probe := { flag := "vacuous_part", detail := ← printed env scope e, raisedByProof := true, goal := closed inner (mkConst ``False) }
+        pure { t with probes := t.probes.push probe }
+      else pure t
+    trapsOfBinder env scope n d b info { t with next := next }
+  | .letE n d v b _ =>
+    let t ← trapsOf env scope v (← trapsOf env scope d (t.raise "let_in_statement"))
+    trapsOf env scope (b.instantiate1 v) t
+  | .mdata _ e => trapsOf env scope e t
+  | .proj _ _ e => trapsOf env scope e t
+  | _ => return t
+partial def trapsOfAll (env : Environment) (scope : Scope) (es : Array Expr) (i : Nat) (t : Traps) : IO Traps := do
+  match es[i]? with
+  | none => return t
+  | some e => trapsOfAll env scope es (i + 1) (← trapsOf env scope e t)
+partial def trapsOfBinder (env : Environment) (scope : Scope) (n : Name) (d b : Expr) (info : BinderInfo) (t : Traps) : IO Traps := do
+  let t ← trapsOf env scope d t
+  let inner ← push env scope t.next n d info
+  trapsOf env inner (b.instantiate1 (.fvar { name := .num `judge t.next })) { t with next := t.next + 1 }
+end
+
+partial def conjunct (goal hypothesis : Expr) : Bool :=
+  hypothesis == goal || (hypothesis.isAppOfArity ``And 2 && (match hypothesis with | .app (.app _ a) b => conjunct goal a || conjunct goal b | _ => false))
+
+/-- Is the goal an argument of a hypothesis that is a type class or a structure around it (`Fact`)? -/
+partial def isAmong (goal : Expr) (es : Array Expr) (i : Nat) : Bool :=
+  match es[i]? with
+  | none => false
+  | some e => if e == goal then true else isAmong goal es (i + 1)
+
+def isConnective (e : Expr) : Bool := e.isAppOf ``Or || e.isAppOf ``Iff || e.isAppOf ``Not || e.isAppOf ``And || e.isAppOf ``Exists || e.isAppOf ``Eq || e.isAppOf ``Ne
+
+def swapped? (e : Expr) : Option Expr :=
+  match e with
+  | .app (.app (.app f t) a) b => if f.isConstOf ``Eq then some (mkApp3 f t b a) else none
+  | _ => none
+
+partial def dropLocal (locals : Array Local) (i j : Nat) (acc : Array Expr) : Array Expr :=
+  match locals[j]? with
+  | none => acc
+  | some l => dropLocal locals i (j + 1) (if i == j then acc else acc.push l.fvar)
+
+partial def usedLater (locals : Array Local) (fvar : Expr) (j : Nat) : Bool :=
+  match locals[j]? with
+  | none => false
+  | some l => if l.type.containsFVar fvar.fvarId! then true else usedLater locals fvar (j + 1)
+
+/-- For every hypothesis: does it matter? And is it the goal itself? -/
+partial def trapsOfHypotheses (scope : Scope) (conclusion : Expr) (i : Nat) (t : Traps) : Traps :=
+  match scope.locals[i]? with
+  | none => t
+  | some l =>
+    let t := if isEmptyType l.type then t.raise "empty_domain" else t
+    if !l.isProp then trapsOfHypotheses scope conclusion (i + 1) t else
+    let t := match l.info with | .instImplicit => t.raise "instance_hypothesis" | _ => t
+    -- Of a proposition that is a variable one may well assume itself: such a theorem is about logic.
+    let t := if l.type == conclusion && !conclusion.getAppFn.isFVar then t.raise "goal_in_hypotheses"
+      else if conjunct conclusion l.type || (match swapped? conclusion with | some c => conjunct c l.type | none => false)
+        || (!isConnective l.type && isAmong conclusion (argumentsOf l.type) 0) then t.raise "goal_assumed" else t
+    let dropped := scope.lctx.mkForall (dropLocal scope.locals i 0 #[]) conclusion
+    let name := match scope.lctx.find? l.fvar.fvarId! with | some d => nameText d.userName | none => ""
+    let t := if usedLater scope.locals l.fvar (i + 1) || conclusion.containsFVar l.fvar.fvarId! then t else
+      { t with probes := t.probes.push { flag := "useless_hypothesis", detail := name, raisedByProof := true, goal := dropped } }
+    trapsOfHypotheses scope conclusion (i + 1) t
+
+partial def numeralName? (seen : Array (Expr × Name)) (e : Expr) (i : Nat) : Option Name :=
+  match seen[i]? with
+  | none => none
+  | some (x, n) => if x == e then some n else numeralName? seen e (i + 1)
+
+mutual
+/-- Every numeral of a number type as a variable of that type. -/
+partial def generalise (e : Expr) (seen : Array (Expr × Name)) : Expr × Array (Expr × Name) :=
+  match e with
+  | .app f a =>
+    if e.isAppOfArity ``OfNat.ofNat 3 && isNumeral e && containsName numbers (typeName ((argument? e 0).getD e)) 0 then
+      match numeralName? seen e 0 with
+      | some n => (.fvar { name := n }, seen)
+      | none =>
+        let n := .num `numeral seen.size
+        (.fvar { name := n }, seen.push (e, n))
+    else
+      let (f, seen) := generalise f seen
+      let (a, seen) := generalise a seen
+      (.app f a, seen)
+  | .lam n d b i =>
+    let (d, seen) := generalise d seen
+    let (b, seen) := generalise b seen
+    (.lam n d b i, seen)
+  | .forallE n d b i =>
+    let (d, seen) := generalise d seen
+    let (b, seen) := generalise b seen
+    (.forallE n d b i, seen)
+  | .mdata _ e => generalise e seen
+  | e => (e, seen)
+end
+
+partial def declareNumerals (seen : Array (Expr × Name)) (i : Nat) (lctx : LocalContext) (fvars : Array Expr) : LocalContext × Array Expr :=
+  match seen[i]? with
+  | none => (lctx, fvars)
+  | some (e, n) => declareNumerals seen (i + 1) (lctx.mkLocalDecl { name := n } (.str .anonymous ("numeral" ++ toString i)) ((argument? e 0).getD e) .default) (fvars.push (.fvar { name := n }))
+
+def generalised? (type : Expr) : Option Expr :=
+  let (e, seen) := generalise type #[]
+  if seen.size == 0 then none else
+  let (lctx, fvars) := declareNumerals seen 0 {} #[]
+  some (lctx.mkForall fvars e)
+
+/-- The statement's own definitions replaced by their values. -/
+partial def unfoldOwn (env : Environment) (own : Array Name) (e : Expr) : Expr :=
+  match e with
+  | .const n _ => if containsName own n 0 then (match constant? env n with | some c => (match meaningOf? c with | some v => unfoldOwn env own v | none => e) | none => e) else e
+  | .app f a => ((unfoldOwn env own f).beta #[unfoldOwn env own a])
+  | .lam n d b i => .lam n (unfoldOwn env own d) (unfoldOwn env own b) i
+  | .forallE n d b i => .forallE n (unfoldOwn env own d) (unfoldOwn env own b) i
+  | .mdata _ e => unfoldOwn env own e
+  | e => e
+
+partial def resultOf (type : Expr) : Expr :=
+  match type with
+  | .forallE _ _ b _ => resultOf b
+  | .mdata _ e => resultOf e
+  | e => e
+
+/-- The statement's own definitions: predicates, and the operations inside them. -/
+partial def trapsOfOwn (env : Environment) (own : Array Name) (i : Nat) (t : Traps) : IO Traps := do
+  match own[i]? with
+  | none => return t
+  | some n => match constant? env n with
+    | some (.defnInfo v) =>
+      let t := if (resultOf v.type).isProp && !n.isInternalDetail then t.raise "own_predicate" else t
+      if n.isInternalDetail then trapsOfOwn env own (i + 1) t else
+      trapsOfOwn env own (i + 1) (← trapsOf env {} v.value t)
+    | _ => trapsOfOwn env own (i + 1) t
+
+def sidesEqual (e : Expr) : Bool :=
+  match e with
+  | .app (.app (.app f _) a) b => f.isConstOf ``Eq && a == b
+  | .app (.app f a) b => f.isConstOf ``Iff && a == b
+  | _ => false
+
+partial def shadows (env : Environment) (type : Expr) : Bool :=
+  match type with
+  | .forallE n _ b _ => (match n with | .str .anonymous _ => (constant? env n).isSome | _ => false) || shadows env b
+  | .mdata _ e => shadows env e
+  | _ => false
+
+partial def trapsOfTypes (env : Environment) (scope : Scope) (locals : Array Local) (i : Nat) (t : Traps) : IO Traps := do
+  match locals[i]? with
+  | none => return t
+  | some l => trapsOfTypes env scope locals (i + 1) (← trapsOf env scope l.type t)
+
+partial def hasLet (e : Expr) : Bool :=
+  match e with
+  | .forallE _ _ b _ => hasLet b
+  | .mdata _ e => hasLet e
+  | .letE .. => true
+  | _ => false
+
+def trapsIn (s : Statement) : IO (Traps × Scope × Expr) := do
+  let env := s.before.env
+  let (scope, next, conclusion) ← telescope env {} 0 s.info.type
+  let t : Traps := { next }
+  let vacuity : Probe := { flag := "vacuous", detail := "", raisedByProof := true, goal := closed scope (mkConst ``False) }
+  let t := if scope.locals.size == 0 then t else { t with probes := t.probes.push vacuity }
+  let t := if shadows env s.info.type then t.raise "shadowed_name" else t
+  let t := if hasLet s.info.type then t.raise "let_in_statement" else t
+  let unfolded := unfoldOwn env s.own conclusion
+  let t := if conclusion.isConstOf ``True || sidesEqual unfolded || unfolded.isConstOf ``True then t.raise "trivial" else t
+  let t := match generalised? (closed scope conclusion) with
+    | some goal => { t with probes := t.probes.push { flag := "numbers_unused", detail := "", raisedByProof := true, goal } }
+    | none => t
+  let t := trapsOfHypotheses scope conclusion 0 t
+  let t ← trapsOfTypes env scope scope.locals 0 t
+  let t ← trapsOf env scope conclusion t
+  let t ← trapsOfOwn env s.own 0 t
+  return (t, scope, conclusion)
+
+/-- The probes whose goals the kernel takes for propositions; the others (a generalised `Fin 5`) mean nothing. -/
+partial def wellTyped (env : Environment) (levels : List Name) (probes : Array Probe) (i : Nat) (acc : Array Probe) : Array Probe :=
+  match probes[i]? with
+  | none => acc
+  | some p =>
+    let declaration : Declaration := .axiomDecl { name := `judge_probe, levelParams := levels, type := p.goal, isUnsafe := false }
+    match env.addDeclCore 0 declaration none true with
+    | .ok _ => wellTyped env levels probes (i + 1) (acc.push p)
+    | .error _ => wellTyped env levels probes (i + 1) acc
+
+partial def probesJson (probes : Array Probe) (i : Nat) (acc : Array Json) : Array Json :=
+  match probes[i]? with
+  | none => acc
+  | some p => probesJson probes (i + 1) (acc.push (Json.mkObj [("flag", p.flag), ("detail", p.detail), ("raised_by_proof", Json.bool p.raisedByProof)]))
+
+partial def bindersJson (env : Environment) (scope : Scope) (i : Nat) (acc : Array Json) : IO (Array Json) := do
+  match scope.locals[i]? with
+  | none => return acc
+  | some l =>
+    let name := match scope.lctx.find? l.fvar.fvarId! with | some d => nameText d.userName | none => ""
+    let kind := if l.isProp then "hypothesis" else match l.info with | .instImplicit => "instance" | _ => "value"
+    bindersJson env scope (i + 1) (acc.push (Json.mkObj [("name", name), ("kind", kind), ("type", ← printed env scope l.type)]))
+
+partial def stringsJson (strings : Array String) (i : Nat) (acc : Array Json) : Array Json :=
+  match strings[i]? with
+  | none => acc
+  | some s => stringsJson strings (i + 1) (acc.push (Json.str s))
+
+def inspect (cache : IO.Ref Cache) (s : Statement) : IO Json := do
+  let (t, scope, conclusion) ← trapsIn s
+  let probes := wellTyped s.before.env s.info.levelParams t.probes 0 #[]
+  cache.modify fun c => { c with probes := some probes }
+  return Json.mkObj [("flags", Json.arr (stringsJson t.flags 0 #[])), ("probes", Json.arr (probesJson probes 0 #[])),
+    ("binders", Json.arr (← bindersJson s.before.env scope 0 #[])), ("conclusion", ← printed s.before.env scope conclusion)]
+
+/-- The goals that `prove` knows: `claim`, `negation` of the whole, `absurdity` of the hypotheses, and the probe of a number. -/
+def goalType? (cache : IO.Ref Cache) (s : Statement) (goal : String) : IO (Option Expr) := do
+  match goal with
+  | "claim" => return some s.info.type
+  | "negation" => return some (mkNot s.info.type)
+  | "absurdity" => return some (absurdity s.info.type)
+  | _ => match goal.toNat? with
+    | none => return none
+    | some k =>
+      if (← cache.get).probes.isNone then discard <| inspect cache s
+      match (← cache.get).probes with
+      | some probes => return (probes[k]?).map (·.goal)
+      | none => return none
 
 /-! ### Requests -/
 
@@ -509,14 +920,18 @@ def withStatement (cache : IO.Ref Cache) (args : Json) (act : Statement → IO (
     return reply v.refusal v.axioms messages
 
 def ownCommand (cache : IO.Ref Cache) (request : Json) : IO Json := do
-  match request.getObjVal? "elaborate", request.getObjVal? "check", request.getObjVal? "prove" with
-  | .ok args, _, _ => withStatement cache args fun _ => return ({}, #[])
-  | _, .ok args, _ => withStatement cache args fun s => check s (field args "submission")
-  | _, _, .ok args => withStatement cache args fun s => do
-    match goalType? (field args "goal") s.info.type, args.getObjValAs? Nat "heartbeats" with
+  match request.getObjVal? "elaborate", request.getObjVal? "check", request.getObjVal? "prove", request.getObjVal? "inspect" with
+  | .ok args, _, _, _ => withStatement cache args fun _ => return ({}, #[])
+  | _, .ok args, _, _ => withStatement cache args fun s => check s (field args "submission")
+  | _, _, .ok args, _ => withStatement cache args fun s => do
+    match ← goalType? cache s (field args "goal"), args.getObjValAs? Nat "heartbeats" with
     | some type, .ok heartbeats => prove s type (field args "tactic") heartbeats
     | _, _ => throw (IO.userError "`prove` needs a goal and heartbeats")
-  | _, _, _ => throw (IO.userError "unknown command")
+  | _, _, _, .ok args => do
+    match ← elabStatement cache (field args "header") (field args "statement") with
+    | .error e => return reply (some e) #[] #[]
+    | .ok s => return (reply none #[] #[]).setObjVal! "facts" (← inspect cache s)
+  | _, _, _, _ => throw (IO.userError "unknown command")
 
 partial def replMessages (messages : Array Message) (i : Nat) (acc : Array Json) : IO (Array Json) := do
   match messages[i]? with
@@ -542,6 +957,18 @@ def replCommand (cache : IO.Ref Cache) (request : Json) (text : String) : IO Jso
     cache.modify fun c => { c with states := c.states.push { o.state with messages := {} } }
     return Json.mkObj [("env", toJson number), ("messages", Json.arr messages)]
 
+/-- The reply to one request of ours, with the time that it took. -/
+def answerOne (cache : IO.Ref Cache) (request : Json) : IO Json := do
+  let began ← IO.monoNanosNow
+  let result ← try ownCommand cache request catch e => pure (Json.mkObj [("message", e.toString)])
+  let milliseconds : JsonNumber := { mantissa := Int.ofNat (((← IO.monoNanosNow) - began) / 1000), exponent := 3 }
+  return (result.setObjVal! "nonce" (Json.str (field request "nonce"))).setObjVal! "milliseconds" (Json.num milliseconds)
+
+partial def answerAll (cache : IO.Ref Cache) (requests : Array Json) (i : Nat) (acc : Array Json) : IO (Array Json) := do
+  match requests[i]? with
+  | none => return acc
+  | some request => answerAll cache requests (i + 1) (acc.push (← answerOne cache request))
+
 def answer (cache : IO.Ref Cache) (block : String) : IO Json := do
   match Json.parse block with
   | .error e => return Json.mkObj [("message", e)]
@@ -549,8 +976,10 @@ def answer (cache : IO.Ref Cache) (block : String) : IO Json := do
     match request.getObjValAs? String "cmd" with
     | .ok text => try replCommand cache request text catch e => return Json.mkObj [("message", e.toString)]
     | .error _ =>
-      let result ← try ownCommand cache request catch e => pure (Json.mkObj [("message", e.toString)])
-      return result.setObjVal! "nonce" (Json.str (field request "nonce"))
+      let nonce := Json.str (field request "nonce")
+      match request.getObjVal? "batch" with
+      | .ok (.arr requests) => return Json.mkObj [("nonce", nonce), ("replies", Json.arr (← answerAll cache requests 0 #[]))]
+      | _ => answerOne cache request
 
 partial def readBlock (input : IO.FS.Stream) (block : String) : IO (Option String) := do
   let line ← input.getLine

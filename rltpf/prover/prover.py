@@ -5,40 +5,42 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import queue
-import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import Literal, TypeVar
 
-from rltpf.prover.cascade import tactics
+from rltpf.prover.answer import Answer, Judging, WorkerError
 from rltpf.prover.gate import Mode, gate
+from rltpf.prover.goals import Goal, Goals
 from rltpf.prover.report import Report
 from rltpf.prover.toolchains import Toolchain
-from rltpf.prover.worker import Answer, Worker, WorkerError
+from rltpf.prover.verdicts import Verdicts
 
-Goal = Literal["claim", "denial", "absurdity"]
-"""What is made of a statement's type by changing its conclusion C: C itself, `¬ C`, or `False`."""
+Result = TypeVar("Result")
 
 
 class Prover:
-    """Lean processes behind coroutines. A statement is definitions and a theorem header without proof.
+    """Workers behind coroutines. A statement is definitions and a theorem header without proof.
 
-    Only `verified` and `rejected` are verdicts (see `Report`). Every text passes the gate before Lean sees it. Time in
-    the queue does not count as time of a check.
+    Only `verified` and `rejected` are verdicts (see `Report`). Every text passes the gate before Lean sees it, or the
+    answer that `verdicts` keeps of it. Time in the queue does not count as time of a check.
     """
 
-    def __init__(self, toolchain: Toolchain, workers: int, timeout: float, max_heartbeats: int) -> None:
+    def __init__(
+        self, toolchain: Toolchain, workers: Sequence[Judging], max_heartbeats: int, verdicts: Verdicts | None = None
+    ) -> None:
         self.toolchain_id = toolchain.id
         self._library = toolchain.library
         self._heartbeats = max_heartbeats
         self._default_header = toolchain.header
-        ready = dataclasses.replace(toolchain, header=self._header(None))
-        self._workers = [Worker(ready, timeout) for _ in range(workers)]
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        for worker in self._workers:
+        self._verdicts = verdicts
+        self._workers = workers
+        # The one that was used last comes first: the others start only when there is work for them.
+        self._idle: queue.LifoQueue[Judging] = queue.LifoQueue()
+        for worker in workers:
             self._idle.put(worker)
         # As many threads as workers: a job that runs always finds an idle worker.
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="lean")
+        self._threads = ThreadPoolExecutor(len(workers), thread_name_prefix="lean")
 
     async def elaborates(self, statement: str, header: str | None = None) -> Report:
         """Whether Lean understands the statement; verified means that it elaborates, not that it holds."""
@@ -54,57 +56,50 @@ class Prover:
         arguments = {"header": self._header(header), "statement": statement, "submission": submission}
         return await self._run(lambda worker: self._ask(worker, "check", arguments))
 
-    async def prove(self, statement: str, goal: Goal = "claim", proof: str | None = None) -> Report:
-        """Whether `proof`, a tactic block, or a tactic of the cascade proves the goal; `closed_by` says which.
+    async def prove(self, statement: str, proof: str | None = None) -> Report:
+        """Whether `proof`, a tactic block, or a tactic of the cascade proves the claim; `closed_by` says which.
 
-        Where nothing proves it, the messages are those of `proof`, or of the last tactic; the goal may still hold.
+        `vacuous` where the hypotheses contradict each other. Where nothing proves it, the messages are those of
+        `proof`, or of the last tactic; the claim may still hold.
         """
-        if report := self._gated((statement, "statement")):
-            return report
-        return await self._run(lambda worker: self._prove(worker, statement, goal, proof))
+        return await self._of(statement, lambda goals: goals.prove_claim(proof))
+
+    async def close_goal(self, statement: str, goal: Goal) -> Report:
+        """Whether a tactic of the cascade proves the goal, be it for contradictory hypotheses."""
+        return await self._of(statement, lambda goals: goals.prove(goal))
 
     async def refute(self, statement: str) -> Report:
-        """Whether the conclusion is false under hypotheses that do not contradict each other (then it is `vacuous`).
+        """Whether the negation of the whole statement, quantifiers and hypotheses inside it, is proved.
 
-        From contradictory hypotheses everything follows, the denial too: such a statement is neither true nor false.
+        `flags` and `detail` name truncated differences and quotients, for which alone the statement may be false.
         """
-        if report := self._gated((statement, "statement")):
-            return report
+        return await self._of(statement, Goals.refute)
 
-        def job(worker: Worker) -> Report:
-            denial = self._prove(worker, statement, "denial", None)
-            if not denial.verified:
-                return denial
-            absurdity = self._prove(worker, statement, "absurdity", None)
-            seconds = denial.seconds + absurdity.seconds
-            if absurdity.verified:
-                return dataclasses.replace(
-                    absurdity,
-                    status="rejected",
-                    reason="vacuous",
-                    detail="the hypotheses are contradictory",
-                    seconds=seconds,
-                )
-            if not absurdity.decided:
-                return dataclasses.replace(absurdity, seconds=seconds)
-            return dataclasses.replace(denial, seconds=seconds)
+    async def traps(self, statement: str, header: str | None = None) -> tuple[str, ...]:
+        """What the statement says that its author may not mean, by name (see `traps`).
 
-        return await self._run(job)
+        None where it does not elaborate. Many proofs are tried: this is for data that is kept, not for every check.
+        """
+        if self._gated((statement, "statement")):
+            return ()
+        return await self._run(lambda worker: self._goals(worker, statement, header).traps())
 
     async def close(self) -> None:
         """End the processes; what is being checked ends as `infra`."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.gather(*(asyncio.to_thread(worker.close) for worker in self._workers))
+        if self._verdicts is not None:
+            self._verdicts.close()
 
     def _header(self, header: str | None) -> str:
-        return f"{self._default_header if header is None else header}\nset_option maxHeartbeats {self._heartbeats}"
+        return limited(self._default_header if header is None else header, self._heartbeats)
 
     def _gated(self, *texts: tuple[str, Mode]) -> Report | None:
         hits = [hit for text, mode in texts for hit in gate(text, mode)]
         return Report("rejected", "gate", "; ".join(hits), toolchain=self.toolchain_id) if hits else None
 
-    async def _run(self, job: Callable[[Worker], Report]) -> Report:
-        def work() -> Report:
+    async def _run(self, job: Callable[[Judging], Result]) -> Result:
+        def work() -> Result:
             worker = self._idle.get()
             try:
                 return job(worker)
@@ -113,12 +108,20 @@ class Prover:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    def _ask(self, worker: Worker, command: str, arguments: Mapping[str, object]) -> Report:
+    def _ask(self, worker: Judging, command: str, arguments: Mapping[str, object]) -> Report:
+        return self._answered(worker, command, arguments)[0]
+
+    def _answered(self, worker: Judging, command: str, arguments: Mapping[str, object]) -> tuple[Report, Answer | None]:
         try:
-            return self._report(worker.ask(command, arguments))
+            answer = self._verdicts.get(command, arguments) if self._verdicts is not None else None
+            if answer is None:
+                answer = worker.ask(command, arguments)
+                if self._verdicts is not None:
+                    self._verdicts.put(command, arguments, answer)
+            return self._report(answer), answer
         except WorkerError as error:
             status: Literal["timeout", "infra"] = "timeout" if error.reason == "timeout" else "infra"
-            return Report(status, error.reason, error.detail, toolchain=self.toolchain_id)
+            return Report(status, error.reason, error.detail, toolchain=self.toolchain_id), None
 
     def _report(self, answer: Answer) -> Report:
         return Report(
@@ -131,41 +134,22 @@ class Prover:
             toolchain=self.toolchain_id,
         )
 
-    def _prove(self, worker: Worker, statement: str, goal: Goal, proof: str | None) -> Report:
-        attempts = [(t.text, t.text, min(t.heartbeats, self._heartbeats)) for t in tactics(self._library)]
-        failures: list[Report] = []
-        seconds = 0.0
-        if proof is not None:
-            if hits := gate(proof, "proof"):
-                failures.append(Report("rejected", "gate", "; ".join(hits), toolchain=self.toolchain_id))
-            else:
-                attempts.insert(0, ("model", proof, self._heartbeats))
-        for name, text, heartbeats in attempts:
-            report = self._attempt(worker, statement, goal, text, heartbeats)
-            seconds += report.seconds
-            if report.verified or report.reason in ("statement_error", "header_error"):
-                return dataclasses.replace(report, closed_by=name if report.verified else "", seconds=seconds)
-            failures.append(report)
-        # Where Lean gave no verdict on one attempt, there is none on the goal.
-        undecided = [report for report in failures if not report.decided]
-        outcome = (undecided or failures)[0] if undecided or proof is not None else failures[-1]
-        if outcome.reason in ("axioms", "replay", "type_mismatch"):
-            outcome = dataclasses.replace(outcome, reason="unproved")
-        return dataclasses.replace(outcome, seconds=seconds)
-
-    def _attempt(self, worker: Worker, statement: str, goal: Goal, tactic: str, heartbeats: int) -> Report:
-        # The judge puts the block at the left margin; the columns of its messages are put back.
-        block = textwrap.dedent(tactic)
-        margin = len(tactic.split("\n")[0]) - len(block.split("\n")[0])
-        arguments = {
-            "header": self._header(None),
-            "statement": statement,
-            "goal": goal,
-            "tactic": block,
-            "heartbeats": heartbeats,
-        }
-        report = self._ask(worker, "prove", arguments)
-        if not margin:
+    async def _of(self, statement: str, job: Callable[[Goals], Report]) -> Report:
+        if report := self._gated((statement, "statement")):
             return report
-        messages = tuple(dataclasses.replace(m, column=m.column + margin) for m in report.messages)
-        return dataclasses.replace(report, messages=messages)
+        report = await self._run(lambda worker: job(self._goals(worker, statement, None)))
+        return dataclasses.replace(report, toolchain=self.toolchain_id)
+
+    def _goals(self, worker: Judging, statement: str, header: str | None) -> Goals:
+        return Goals(
+            statement,
+            self._header(header),
+            self._library,
+            self._heartbeats,
+            lambda command, arguments: self._answered(worker, command, arguments),
+        )
+
+
+def limited(header: str, max_heartbeats: int) -> str:
+    """A header with Lean's own limit for every declaration after it."""
+    return f"{header}\nset_option maxHeartbeats {max_heartbeats}"

@@ -1,0 +1,165 @@
+"""What can be proved of one statement: its claim, its negation, and what shows a trap in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+from rltpf.prover import refutation
+from rltpf.prover.answer import Answer
+from rltpf.prover.cascade import Tactic, tactics
+from rltpf.prover.gate import gate
+from rltpf.prover.report import Report
+from rltpf.prover.traps import TRUNCATION, Facts, find_traps, sprung
+
+Goal = Literal["claim", "negation", "absurdity"]
+"""What is made of a statement T, its quantifiers and hypotheses inside: T, `¬ T`, or T with the conclusion False."""
+
+
+class Goals:
+    """One statement before one worker. `ask` gives the judge's report on a request, and its answer where it has one."""
+
+    def __init__(
+        self,
+        statement: str,
+        header: str,
+        library: Literal["core", "mathlib"],
+        heartbeats: int,
+        ask: Callable[[str, Mapping[str, object]], tuple[Report, Answer | None]],
+    ) -> None:
+        self._statement = statement
+        self._header = header
+        self._library = library
+        self._heartbeats = heartbeats
+        self._ask = ask
+
+    def prove(self, goal: Goal, proof: str | None = None) -> Report:
+        """Whether `proof`, a tactic block, or a tactic of the cascade proves the goal; `closed_by` says which.
+
+        Where nothing proves it, the messages are those of `proof`, or of the last tactic; the goal may still hold.
+        """
+        attempts = [(t.text, t) for t in tactics(self._library)]
+        failures: list[Report] = []
+        seconds = 0.0
+        if proof is not None:
+            if hits := gate(proof, "proof"):
+                failures.append(Report("rejected", "gate", "; ".join(hits)))
+            else:
+                attempts.insert(0, ("model", Tactic(proof, self._heartbeats)))
+        for name, tactic in attempts:
+            report = self._attempt(goal, tactic)
+            seconds += report.seconds
+            if report.verified or report.reason in ("statement_error", "header_error"):
+                return dataclasses.replace(report, closed_by=name if report.verified else "", seconds=seconds)
+            failures.append(report)
+        # Where Lean gave no verdict on one attempt, there is none on the goal.
+        undecided = [report for report in failures if not report.decided]
+        outcome = (undecided or failures)[0] if undecided or proof is not None else failures[-1]
+        if outcome.reason in ("axioms", "replay", "type_mismatch"):
+            outcome = dataclasses.replace(outcome, reason="unproved")
+        return dataclasses.replace(outcome, seconds=seconds)
+
+    def prove_claim(self, proof: str | None) -> Report:
+        """As `prove`, but `vacuous` where the hypotheses prove False: then they prove the claim whatever it says."""
+        claim = self.prove("claim", proof)
+        if not claim.verified:
+            return claim
+        facts = self._facts()
+        if isinstance(facts, Report):
+            return facts
+        return self._unless_vacuous(claim) if facts.hypotheses else claim
+
+    def refute(self) -> Report:
+        """Whether the negation of the whole statement is proved; `closed_by` is the tactic block that does it.
+
+        Of contradictory hypotheses nothing can be refuted: the report is `vacuous` then. `flags` and `detail` name the
+        operations whose value is not that of the rational numbers, since the claim may be false for these alone.
+        """
+        facts = self._facts()
+        if isinstance(facts, Report):
+            return facts
+        reports: list[Report] = []
+
+        def negated(candidates: Iterable[Tactic]) -> Report | None:
+            for tactic in candidates:
+                report = self._attempt("negation", tactic)
+                reports.append(report)
+                if report.verified:
+                    return dataclasses.replace(report, closed_by=tactic.text)
+            return None
+
+        library = self._library
+        found = negated(refutation.direct(facts, library))
+        if found is None and facts.binders:
+            found = negated(refutation.by_equations(facts, library))
+        if found is None and facts.binders:
+            reports.append(claim := self._attempt("claim", refutation.MODEL))
+            if not claim.verified:
+                found = negated(refutation.by_model(facts, library, claim.messages)) or negated(
+                    refutation.by_small_numbers(facts, library)
+                )
+        seconds = sum(report.seconds for report in reports)
+        if found is not None:
+            return dataclasses.replace(self._with_truncation(found, facts), seconds=seconds)
+        undecided = [report for report in reports if not report.decided]
+        outcome = undecided[0] if undecided else Report("rejected", "unproved", "no counterexample was found")
+        return dataclasses.replace(self._unless_vacuous(outcome) if facts.hypotheses else outcome, closed_by="")
+
+    def traps(self) -> tuple[str, ...]:
+        """The names of the statement's traps (see `traps`); of one that does not elaborate, none."""
+        facts = self._facts()
+        if isinstance(facts, Report):
+            return () if facts.decided else ("undecided",)
+        return find_traps(self._statement, facts, self._library, self._attempt)
+
+    def _unless_vacuous(self, report: Report) -> Report:
+        absurdity = self.prove("absurdity")
+        seconds = report.seconds + absurdity.seconds
+        if absurdity.verified:
+            detail = "the hypotheses contradict each other"
+            return dataclasses.replace(
+                absurdity, status="rejected", reason="vacuous", detail=detail, closed_by="", seconds=seconds
+            )
+        if report.verified and not absurdity.decided:
+            return dataclasses.replace(absurdity, seconds=seconds)
+        return dataclasses.replace(report, seconds=seconds)
+
+    def _with_truncation(self, report: Report, facts: Facts) -> Report:
+        probes = [
+            probe
+            for probe in facts.probes
+            if probe.flag in TRUNCATION and sprung(self._statement, facts, probe, self._library, self._attempt)
+        ]
+        if not probes:
+            return report
+        names = "; ".join(f"`{probe.detail}` ({probe.flag})" for probe in probes)
+        detail = f"not with the value that it has among the rational numbers: {names}"
+        return dataclasses.replace(report, detail=detail, flags=tuple(dict.fromkeys(probe.flag for probe in probes)))
+
+    def _facts(self) -> Facts | Report:
+        report, answer = self._ask("inspect", {"header": self._header, "statement": self._statement})
+        if answer is None or not report.verified:
+            return report
+        try:
+            return Facts.from_reply(answer.facts)
+        except (KeyError, TypeError):
+            return Report("infra", "protocol", "unexpected facts", toolchain=report.toolchain)
+
+    def _attempt(self, goal: str, tactic: Tactic) -> Report:
+        # The judge puts the block at the left margin; the columns of its messages are put back.
+        block = textwrap.dedent(tactic.text)
+        margin = len(tactic.text.split("\n")[0]) - len(block.split("\n")[0])
+        arguments = {
+            "header": self._header,
+            "statement": self._statement,
+            "goal": goal,
+            "tactic": block,
+            "heartbeats": min(tactic.heartbeats, self._heartbeats),
+        }
+        report, _ = self._ask("prove", arguments)
+        if not margin:
+            return report
+        messages = tuple(dataclasses.replace(m, column=m.column + margin) for m in report.messages)
+        return dataclasses.replace(report, messages=messages)
