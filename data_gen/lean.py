@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rltpf.prover.complaint import complaint
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import LeanMessage, Report
 from rltpf.records import Record
-
-MAX_ERRORS = 8
 
 
 class InfraError(Exception):
@@ -47,7 +46,7 @@ class LeanSession:
 
     async def contradictory(self, statement: str) -> bool:
         """True where the hypotheses of a statement prove `False`."""
-        return self._count(await self._prover.prove(statement, "absurdity")).verified
+        return self._count(await self._prover.close_goal(statement, "absurdity")).verified
 
     async def proof_of(self, statement: str, model_proof: str | None) -> tuple[str | None, Report]:
         """A Lean text that proves the statement, with the report of the check that accepted exactly this text.
@@ -61,7 +60,7 @@ class LeanSession:
             report = self._count(await self._prover.check(statement, text))
             if report.verified:
                 return text, report
-        found = self._count(await self._prover.prove(statement))
+        found = self._count(await self._prover.close_goal(statement, "claim"))
         if found.verified:
             # The cascade's word is not enough: what is labelled is byte for byte what was checked.
             text = with_proof(statement, found.closed_by)
@@ -80,11 +79,6 @@ def with_proof(statement: str, tactics: str) -> str:
     return f"{statement} := by\n{block}"
 
 
-def complaint(text: str, messages: tuple[LeanMessage, ...]) -> str:
-    """Lean's errors for a repair prompt: the text with line numbers, then at most `MAX_ERRORS` messages."""
-    numbered = "\n".join(f"{number:>3} | {line}" for number, line in enumerate(text.splitlines(), start=1))
-    errors = [message for message in messages if message.severity == "error"]
-    lines = [f"line {m.line}, column {m.column}: {m.text.strip()}" for m in errors[:MAX_ERRORS]]
-    if len(errors) > MAX_ERRORS:
-        lines.append(f"... and {len(errors) - MAX_ERRORS} more errors")
-    return f"{numbered}\n" + "\n".join(lines or ["Lean found neither a proof of the claim nor one of its negation."])
+def lean_complaint(text: str, messages: tuple[LeanMessage, ...]) -> str:
+    """What Lean says against a text, for a repair prompt."""
+    return complaint(text, messages) or "Lean found neither a proof of the claim nor one of its negation."

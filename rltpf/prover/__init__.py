@@ -14,7 +14,17 @@ def build_prover(config: ProverConfig) -> Prover:
 
     Lean itself starts at the first request.
     """
-    from rltpf.prover.prover import Prover
-    from rltpf.prover.toolchains import find_toolchain
+    import dataclasses
 
-    return Prover(find_toolchain(config), config.workers, config.timeout, config.max_heartbeats)
+    from rltpf.cache import cache_folder
+    from rltpf.prover.prover import Prover, limited
+    from rltpf.prover.toolchains import find_toolchain
+    from rltpf.prover.verdicts import Verdicts
+    from rltpf.prover.worker import Worker
+
+    toolchain = find_toolchain(config)
+    ready = dataclasses.replace(toolchain, header=limited(toolchain.header, config.max_heartbeats))
+    workers = [Worker(ready, config.timeout) for _ in range(config.workers)]
+    # The id of a toolchain does not say what the modules of a project hold.
+    verdicts = Verdicts(cache_folder() / "verdicts", toolchain.id) if config.cache and not config.project else None
+    return Prover(toolchain, workers, config.max_heartbeats, verdicts)

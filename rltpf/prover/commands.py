@@ -5,16 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from rltpf.prover.prover import Prover
-
-MOST_FAULTS = 20
+from typing import Any, TextIO
 
 
 def register(subparsers: Any) -> None:
@@ -29,11 +24,14 @@ def register(subparsers: Any) -> None:
         help="does each row's submission prove exactly its statement?",
         description="Reads JSON lines with id, statement (definitions and a theorem header without proof), submission "
         "(a whole Lean text), and optionally header (Lean text before both; trusted). Writes each row with status, "
-        "reason, detail, flags, messages, axioms, seconds and toolchain added.",
+        "reason, detail, flags, messages, axioms, seconds and toolchain added, in the order of the input. Verdicts are "
+        "kept in the cache folder, so a command that was stopped is started again and soon where it was.",
     )
     checker.add_argument("input", metavar="INPUT", help="JSONL file, or - for stdin")
     checker.add_argument("--output", default="-", metavar="FILE", help="JSONL file, or - for stdout (default)")
     checker.add_argument("--toolchain", choices=["auto", "native", "embedded"], default="auto")
+    checker.add_argument("--workers", type=_count, default=1, metavar="N", help="Lean processes (default: 1)")
+    checker.add_argument("--no_cache", action="store_true", help="judge anew what an earlier run judged already")
     checker.set_defaults(run=check)
 
 
@@ -53,65 +51,25 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     """Check every row; the exit code. A wrong row ends the command before Lean starts."""
     from rltpf.cli import refuse_overrides
     from rltpf.prover import build_prover
+    from rltpf.prover.rows import check_rows, read_rows
     from rltpf.prover.settings import ProverConfig
 
     refuse_overrides(overrides)
     rows = read_rows(Path("/dev/stdin") if args.input == "-" else Path(args.input))
-    prover = build_prover(ProverConfig(toolchain=args.toolchain))
-    with _open_output(args.output) as output:
-        asyncio.run(_check_rows(prover, rows, output))
+    prover = build_prover(ProverConfig(toolchain=args.toolchain, workers=args.workers, cache=not args.no_cache))
+    try:
+        with _open_output(args.output) as output:
+            asyncio.run(check_rows(prover, rows, output, args.workers))
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough. What is still buffered must not fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSONL file; raises `InputError` with a line for every fault of every row."""
-    from rltpf.datasets import read_jsonl
-    from rltpf.errors import InputError
-
-    rows, faults = [], []
-    for place, row in read_jsonl(path):
-        faults += [f"{place}: {fault}" for fault in _row_faults(row)]
-        if isinstance(row, dict):
-            rows.append(row)
-    if len(faults) > MOST_FAULTS:
-        faults[MOST_FAULTS:] = [f"{path}: {len(faults) - MOST_FAULTS} more faults"]
-    if faults:
-        raise InputError(*faults)
-    return rows
-
-
-def _row_faults(row: dict[str, Any] | str) -> list[str]:
-    if isinstance(row, str):
-        return [row]
-    faults = []
-    if "id" not in row:
-        faults.append("has no `id`")
-    elif type(row["id"]) not in (str, int):
-        faults.append(f"`id` must be a string or an integer, not {json.dumps(row['id'])[:40]}")
-    for name in ("statement", "submission"):
-        if name not in row:
-            faults.append(f"has no `{name}`")
-        elif not isinstance(row[name], str):
-            faults.append(f"`{name}` must be a string, not {json.dumps(row[name])[:40]}")
-    if not isinstance(row.get("header", ""), str):
-        faults.append(f"`header` must be a string, not {json.dumps(row['header'])[:40]}")
-    return faults
-
-
-async def _check_rows(prover: Prover, rows: list[dict[str, Any]], output: TextIO) -> None:
-    from rltpf.progress import Progress
-
-    try:
-        with Progress("lean check", total=len(rows)) as progress:
-            for row in rows:
-                report = await prover.check(row["statement"], row["submission"], row.get("header"))
-                found = report.to_json()
-                del found["closed_by"]
-                # ASCII, because a row may hold lone surrogates, which have no UTF-8.
-                print(json.dumps(row | found), file=output, flush=True)
-                progress.advance(failed=not report.decided)
-    finally:
-        await prover.close()
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError("must be a positive number")
+    return int(text)
 
 
 @contextlib.contextmanager

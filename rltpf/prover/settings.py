@@ -20,6 +20,8 @@ class ProverConfig(Config):
     workers: int = Field(1, ge=1, json_schema_extra=SAME_RESULTS)
     """Lean processes. An embedded one takes 3.2 GB."""
     timeout: float = Field(60.0, gt=0)
-    """Seconds of wall clock that one check may take inside Lean."""
+    """Seconds of wall clock that one request may take inside Lean; waiting for a worker does not count."""
+    cache: bool = Field(True, json_schema_extra=SAME_RESULTS)
+    """Take verdicts that an earlier run had from the same Lean, judge and texts, and keep new ones."""
     max_heartbeats: int = Field(200_000, ge=1)
     """Lean's own deterministic limit for one declaration."""

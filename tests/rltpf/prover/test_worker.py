@@ -2,67 +2,103 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from rltpf.prover import process as process_module
 from rltpf.prover import worker as worker_module
+from rltpf.prover.answer import Answer, WorkerError
 from rltpf.prover.report import LeanMessage
 from rltpf.prover.toolchains import Toolchain
-from rltpf.prover.worker import Worker, WorkerError
+from rltpf.prover.worker import Worker
 
-# Answers the first request of a process, which is the start, then does what `mode` says. Its process id goes to `pids`.
+# Answers the first request of a process, which is the start, then does what `mode` says; ` once` is for the first
+# process alone. Its process id goes to `pids`.
 FAKE_REPL = """
-import json, os, pathlib, sys, time
+import json, os, pathlib, subprocess, sys, time
 here = pathlib.Path(__file__).parent
 with (here / "pids").open("a") as pids:
     print(os.getpid(), file=pids)
 started = len((here / "pids").read_text().split())
 count = 0
-good = dict(ok=True, reason="ok", detail="", messages=[], axioms=[])
+good = dict(ok=True, reason="ok", detail="", messages=[], axioms=[], milliseconds=250)
+held = []
 def write(reply):
     print(json.dumps(reply), end="\\n\\n", flush=True)
+def stay():
+    (here / "stays").touch()
+    time.sleep(600)
 for line in sys.stdin:
     if not line.strip():
         continue
     request = json.loads(line)
     nonce = request["nonce"]
     mode = (here / "mode").read_text() if count else "good"
+    if mode.endswith(" once"):
+        mode = mode.removesuffix(" once") if started == 1 else "good"
     count += 1
     if mode == "good":
-        write(good | dict(nonce=nonce))
+        write(good | dict(nonce=nonce, detail=os.environ.get("GIVEN", "")))
     elif mode == "echo":
         message = dict(severity="error", line=2, column=3, text="x" * 5000)
         detail = json.dumps(request["check"])
-        write(dict(ok=False, reason="replay", detail=detail, axioms=["propext"], messages=[message], nonce=nonce))
+        found = dict(ok=False, reason="replay", detail=detail, axioms=["propext"], messages=[message])
+        write(good | found | dict(nonce=nonce))
     elif mode == "nonce":
         write(good | dict(nonce="0"))
     elif mode == "no nonce":
         write(good)
     elif mode == "junk":
         print("junk", end="\\n\\n", flush=True)
+    elif mode == "deep":
+        print("[" * 100_000, end="\\n\\n", flush=True)
     elif mode == "list":
         write([good])
     elif mode == "type":
         write(good | dict(ok=1, nonce=nonce))
+    elif mode == "time":
+        write(good | dict(milliseconds=-1, nonce=nonce))
     elif mode == "contradiction":
         write(good | dict(reason="axioms", nonce=nonce))
     elif mode == "message":
         write(dict(message="unknown command", nonce=nonce))
-    elif mode == "forged":
+    elif mode == "two":
+        print(json.dumps(good | dict(nonce=nonce)) + "\\n\\n" + json.dumps(good), end="\\n\\n", flush=True)
+    elif mode == "late":
         write(good | dict(nonce=nonce))
+        time.sleep(0.3)
         write(good)
-    elif mode == "hang":
-        time.sleep(600)
-    elif mode == "crash" or mode == "crash once" and started == 1:
+    elif mode == "flood":
+        while True:
+            sys.stdout.write("x" * 65536)
+    elif mode == "sleep":
+        stay()
+    elif mode == "spin":
+        while True:
+            pass
+    elif mode == "crash":
+        sys.stderr.write("out of memory")
         sys.exit(1)
-    elif mode == "crash once":
-        write(good | dict(nonce=nonce))
+    elif mode == "orphan":
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        os._exit(1)
     elif mode == "stderr":
         sys.stderr.write("x" * 1_000_000)
+        write(good | dict(nonce=nonce))
+    elif mode == "deaf":
+        write(good | dict(nonce=nonce))
+        stay()
+    elif mode == "grow":
+        held.append(bytearray(b"x") * (32 << 20))
         write(good | dict(nonce=nonce))
 """
 
@@ -73,23 +109,33 @@ class Repl:
     def __init__(self, folder: Path) -> None:
         (folder / "repl.py").write_text(textwrap.dedent(FAKE_REPL))
         self.folder = folder
-        toolchain = Toolchain("fake", (sys.executable, str(folder / "repl.py")), folder, "", "core")
-        self.worker = Worker(toolchain, timeout=2)
+        command = (sys.executable, str(folder / "repl.py"))
+        self.worker = Worker(Toolchain("fake", command, folder, "", "core", {"GIVEN": "alone"}), timeout=1)
 
-    def ask(self, mode: str) -> worker_module.Answer:
+    def ask(self, mode: str, **more: object) -> Answer:
         (self.folder / "mode").write_text(mode)
-        return self.worker.ask("check", {"statement": "s"})
+        return self.worker.ask("check", {"statement": "s", **more})
 
     def pids(self) -> list[int]:
         return [int(pid) for pid in (self.folder / "pids").read_text().split()]
 
+    def wait_until_it_stays(self) -> None:
+        _wait((self.folder / "stays").exists)
+
 
 @pytest.fixture
-def repl(tmp_path: Path):  # type: ignore[no-untyped-def]
+def repl(tmp_path: Path) -> Iterator[Repl]:
     repl = Repl(tmp_path)
     yield repl
     repl.worker.close()
     assert not any(_runs(pid) for pid in repl.pids())
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def _runs(pid: int) -> bool:
@@ -105,6 +151,21 @@ def test_an_answer_is_read_and_its_texts_are_shortened(repl: Repl) -> None:
         ("propext",),
     )
     assert answer.messages == (LeanMessage("error", 2, 3, "x" * 4000),)
+    assert answer.seconds == 0.25
+
+
+def test_the_reply_of_an_answer_gives_the_answer_again(repl: Repl) -> None:
+    answer = repl.ask("echo")
+    assert vars(Answer(answer.to_json())) == vars(answer)
+
+
+def test_a_process_gets_the_environment_of_its_toolchain_and_nothing_else(
+    repl: Repl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GIVEN", "ours")
+    assert repl.ask("good").detail == "alone"
+    environment = Path(f"/proc/{repl.worker.pid}/environ").read_bytes()
+    assert environment == b"GIVEN=alone\0"
 
 
 def test_one_process_serves_many_requests(repl: Repl) -> None:
@@ -119,47 +180,112 @@ def test_a_process_is_renewed_after_its_share_of_requests(repl: Repl, monkeypatc
     assert len(repl.pids()) == 3
 
 
-@pytest.mark.parametrize("mode", ["nonce", "no nonce", "junk", "list", "type", "contradiction", "message"])
+def test_a_process_is_renewed_when_its_own_memory_has_grown(repl: Repl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_module, "REQUESTS_PER_LOOK", 1)
+    monkeypatch.setattr(worker_module, "GROWTH_BYTES", 80 << 20)
+    for _ in range(5):
+        repl.ask("grow")
+    # 32 MiB a request: the third takes it above 80, and the fourth meets a new process.
+    assert len(repl.pids()) == 2
+
+
+ANOMALIES = ["nonce", "no nonce", "junk", "deep", "list", "type", "time", "contradiction", "message", "two"]
+
+
+@pytest.mark.parametrize("mode", ANOMALIES)
 def test_an_anomaly_ends_the_process_and_is_no_verdict(repl: Repl, mode: str) -> None:
     with pytest.raises(WorkerError, match=r"^protocol:"):
         repl.ask(mode)
-    assert not _runs(repl.pids()[0])
+    assert not any(_runs(pid) for pid in repl.pids())
     assert repl.ask("good").ok
+    assert len(repl.pids()) == 3
+
+
+@pytest.mark.parametrize("mode", [*ANOMALIES, "flood", "sleep", "crash", "orphan"])
+def test_a_fault_costs_one_try_on_a_new_process(repl: Repl, mode: str) -> None:
+    assert repl.ask(f"{mode} once").ok
     assert len(repl.pids()) == 2
+    assert not _runs(repl.pids()[0])
 
 
-def test_a_forged_reply_is_not_taken_for_the_next_answer(repl: Repl) -> None:
-    assert repl.ask("forged").ok
-    with pytest.raises(WorkerError, match=r"^protocol:"):
-        repl.ask("echo")
+def test_what_comes_after_an_answer_is_not_the_next_answer(repl: Repl) -> None:
+    assert repl.ask("late").ok
+    process = repl.worker._process
+    assert process is not None
+    _wait(lambda: not process.quiet())
     assert repl.ask("echo").reason == "replay"
-
-
-def test_a_hang_is_a_timeout_and_ends_the_process(repl: Repl) -> None:
-    with pytest.raises(WorkerError, match=r"^timeout: Lean did not answer within 2 seconds"):
-        repl.ask("hang")
-    assert not _runs(repl.pids()[0])
-    assert repl.ask("good").ok
-
-
-def test_a_crash_is_retried_once(repl: Repl) -> None:
-    assert repl.ask("crash once").ok
     assert len(repl.pids()) == 2
 
 
-def test_two_crashes_are_no_verdict(repl: Repl) -> None:
-    with pytest.raises(WorkerError, match=r"^crash:"):
+def test_a_flood_ends_the_process_and_not_us(repl: Repl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_module, "REPLY_BYTES", 1 << 20)
+    with pytest.raises(WorkerError, match=r"^protocol: the reply is longer than 1 MiB"):
+        repl.ask("flood")
+
+
+def test_a_process_that_sleeps_through_two_tries_has_timed_out(repl: Repl) -> None:
+    with pytest.raises(WorkerError, match=r"^timeout: Lean did not answer within 1 seconds"):
+        repl.ask("sleep")
+    assert len(repl.pids()) == 2
+    assert not any(_runs(pid) for pid in repl.pids())
+
+
+@pytest.mark.parametrize(("share", "tries"), [(0.9, 1), (0.1, 2)])
+def test_a_process_that_was_busy_until_its_time_was_over_is_not_tried_again(
+    repl: Repl, monkeypatch: pytest.MonkeyPatch, share: float, tries: int
+) -> None:
+    """Busy is who had a processor for half of the time."""
+    monkeypatch.setattr(process_module.resources, "cpu_seconds", lambda pid: share * time.monotonic())
+    with pytest.raises(WorkerError, match=r"^timeout:"):
+        repl.ask("spin")
+    assert len(repl.pids()) == tries
+    assert repl.ask("good").ok
+
+
+def test_a_request_to_a_process_that_does_not_read_has_a_time_limit(repl: Repl) -> None:
+    repl.ask("deaf")
+    assert repl.ask("good", submission="x" * 1_000_000).ok
+    assert len(repl.pids()) == 2
+
+
+def test_two_crashes_are_no_verdict_and_say_what_lean_said(repl: Repl) -> None:
+    with pytest.raises(WorkerError, match=r"^crash: Lean ended without an answer; it said: out of memory$"):
         repl.ask("crash")
+    assert len(repl.pids()) == 2
+
+
+def test_a_death_is_seen_though_a_descendant_holds_the_pipe(repl: Repl) -> None:
+    repl.worker._timeout = 60
+    began = time.monotonic()
+    with pytest.raises(WorkerError, match=r"^crash:"):
+        repl.ask("orphan")
+    assert time.monotonic() - began < 30
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_is_killed_or_stopped_from_outside_costs_one_try(repl: Repl, number: signal.Signals) -> None:
+    repl.ask("good")
+    os.kill(repl.pids()[0], number)
+    assert repl.ask("echo").reason == "replay"
     assert len(repl.pids()) == 2
 
 
 def test_a_flood_on_stderr_does_not_block(repl: Repl) -> None:
     assert repl.ask("stderr").ok
+    assert len(repl.pids()) == 1
 
 
 def test_a_program_that_cannot_be_started_is_a_crash(tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match=r"^crash: /missing: No such file"):
         Worker(Toolchain("fake", ("/missing",), tmp_path, "", "core"), 2).ask("check", {})
+
+
+def test_a_start_that_takes_too_long_is_no_time_out_of_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_module, "START_SECONDS", 0.2)
+    with pytest.raises(WorkerError, match=r"^crash: Lean did not start within 0.2 seconds"):
+        Worker(Toolchain("fake", ("/bin/sleep", "600"), tmp_path, "", "core"), 2).ask("check", {})
 
 
 def test_a_fake_lake_carries_the_protocol(repl: Repl, tmp_path: Path) -> None:
@@ -175,11 +301,45 @@ def test_a_fake_lake_carries_the_protocol(repl: Repl, tmp_path: Path) -> None:
     assert not _runs(repl.pids()[0])
 
 
-def test_two_threads_may_end_one_process(repl: Repl) -> None:
+def test_closing_ends_a_request_and_starts_nothing_new(repl: Repl) -> None:
+    repl.worker._timeout = 60
+    with ThreadPoolExecutor(1) as thread:
+        asked = thread.submit(repl.ask, "sleep")
+        repl.wait_until_it_stays()
+        repl.worker.close()
+        assert isinstance(asked.exception(timeout=10), WorkerError)
+    with pytest.raises(WorkerError, match="the prover is closed"):
+        repl.ask("good")
+    assert len(repl.pids()) == 1
+
+
+def test_many_threads_may_end_one_process(repl: Repl) -> None:
     """An interrupt closes the worker while the thread that waits for the answer finds the process dead."""
     repl.ask("good")
-    server = repl.worker._server
-    assert server is not None
+    process = repl.worker._process
+    assert process is not None
+    together = threading.Barrier(8)
+
+    def kill() -> None:
+        together.wait()
+        process.kill()
+
     with ThreadPoolExecutor(8) as threads:
-        for done in [threads.submit(server.kill) for _ in range(8)]:
+        for done in [threads.submit(kill) for _ in range(8)]:
             done.result()
+    assert not _runs(repl.pids()[0])
+
+
+def test_nothing_of_a_request_is_kept(repl: Repl) -> None:
+    """Neither threads, nor descriptors, nor memory."""
+    repl.ask("good", submission="x" * 100_000)
+    descriptors, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    held = _resident()
+    for _ in range(2000):
+        repl.ask("good", submission="x" * 100_000)
+    assert (len(os.listdir("/proc/self/fd")), threading.active_count()) == (descriptors, threads)
+    assert _resident() - held < 20 << 20  # the requests were 200 MB
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
