@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from data_gen import prompting
 from data_gen.formal import ANSWER, RAT, Refusal, check_telescope, divisors, premise_terms, theorem
-from data_gen.lean import LeanSession, lean_complaint
+from data_gen.lean import LeanSession, complaint
 from data_gen.records import Question, TelescopeAttempt
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
@@ -150,7 +150,7 @@ async def check_in_lean(telescope: str, lean: LeanSession) -> None:
     statement = theorem("question", telescope, f"{ANSWER} = {ANSWER}")
     report = await lean.elaborates(statement)
     if not report.verified:
-        raise Refusal("not_elaborated", lean_complaint(statement, report.messages))
+        raise Refusal("not_elaborated", complaint(statement, report.messages))
     for divisor in divisors(premise_terms(telescope)):
         proof, _ = await lean.proof_of(theorem("divisor", telescope, f"({divisor} : {RAT}) ≠ 0"), None)
         if proof is None:

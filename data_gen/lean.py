@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rltpf.prover.complaint import complaint
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import LeanMessage, Report
 from rltpf.records import Record
+
+MAX_ERRORS = 8
 
 
 class InfraError(Exception):
@@ -79,6 +80,11 @@ def with_proof(statement: str, tactics: str) -> str:
     return f"{statement} := by\n{block}"
 
 
-def lean_complaint(text: str, messages: tuple[LeanMessage, ...]) -> str:
-    """What Lean says against a text, for a repair prompt."""
-    return complaint(text, messages) or "Lean found neither a proof of the claim nor one of its negation."
+def complaint(text: str, messages: tuple[LeanMessage, ...]) -> str:
+    """Lean's errors for a repair prompt: the text with line numbers, then at most `MAX_ERRORS` messages."""
+    numbered = "\n".join(f"{number:>3} | {line}" for number, line in enumerate(text.splitlines(), start=1))
+    errors = [message for message in messages if message.severity == "error"]
+    lines = [f"line {m.line}, column {m.column}: {m.text.strip()}" for m in errors[:MAX_ERRORS]]
+    if len(errors) > MAX_ERRORS:
+        lines.append(f"... and {len(errors) - MAX_ERRORS} more errors")
+    return f"{numbered}\n" + "\n".join(lines or ["Lean found neither a proof of the claim nor one of its negation."])

@@ -120,7 +120,10 @@ def print_environment(args: argparse.Namespace, overrides: list[str]) -> int:
     refuse_overrides(overrides)
     from rltpf.prover import embedded
     from rltpf.runs import PACKAGES, installed_versions, source_version
+    from rltpf.sandbox.command import find_mechanism
 
+    confinement = find_mechanism()
+    gaps = "; ".join((*confinement.gaps(), *([] if confinement.strong else ["native Lean is refused"])))
     versions = installed_versions()
     rows = {
         "rltpf": f"{__version__} ({source_version() or 'installed'})",
@@ -132,6 +135,7 @@ def print_environment(args: argparse.Namespace, overrides: list[str]) -> int:
         "embedded lean": f"{embedded.LEAN_VERSION} ({embedded.installation()})"
         if embedded.is_installed()
         else "not installed: rltpf lean install --toolchain embedded",
+        "sandbox": confinement.describe() + (f" (gaps: {gaps})" if gaps else ""),
         **{package: versions.get(package, "not installed") for package in PACKAGES},
         **{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
         # Whether there is a key, and never the key.

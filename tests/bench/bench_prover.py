@@ -135,7 +135,9 @@ def theirs(toolchain: Toolchain, checks: Sequence[Case]) -> tuple[float, float]:
     that was imported once, and with an environment of its own for each check."""
     with tempfile.TemporaryDirectory() as folder:
         lake = Path(folder) / "lake"
-        lake.write_text(f"#!/bin/sh\ncd {shlex.quote(str(toolchain.folder))}\nexec {shlex.join(toolchain.command)}\n")
+        environment = [f"{name}={value}" for name, value in toolchain.environment.items()]
+        start = shlex.join(["env", "-i", *environment, *toolchain.command])
+        lake.write_text(f"#!/bin/sh\ncd {shlex.quote(str(toolchain.folder))}\nexec {start}\n")
         lake.chmod(0o755)
         config = LeanREPLConfig(
             local_repl_path=toolchain.folder,

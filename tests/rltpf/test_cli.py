@@ -10,6 +10,7 @@ import pytest
 
 from rltpf import cli
 from rltpf.errors import InputError, RunError
+from rltpf.sandbox.command import Mechanism
 
 HEAVY = ("torch", "transformers", "trl", "peft", "openai", "datasets", "matplotlib", "lean_interact", "wandb", "rich")
 COMMANDS = (
@@ -65,6 +66,30 @@ def test_env_names_versions_and_never_the_key(
     assert rows["embedded lean"] == "not installed: rltpf lean install --toolchain embedded"
     assert rows["python"].split()[0] == ".".join(map(str, sys.version_info[:3]))
     assert "key-very-secret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("means", "line"),
+    [
+        (Mechanism("/bin/bwrap", 7, True), "bubblewrap + Landlock (ABI 7) + seccomp + limits of resources"),
+        (
+            Mechanism("", 6, True),
+            "Landlock (ABI 6) + seccomp + limits of resources (gaps: names and sizes of files can be seen everywhere)",
+        ),
+        (
+            Mechanism("", 0, True),
+            "seccomp + limits of resources (gaps: files of this user can be read and written; a program among the "
+            "readable files can take the place of the command; names and sizes of files can be seen everywhere; native "
+            "Lean is refused)",
+        ),
+    ],
+)
+def test_env_says_what_confines_lean_and_what_does_not_hold(
+    means: Mechanism, line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rltpf.sandbox.command.find_mechanism", lambda: means)
+    assert cli.main(["env"]) == 0
+    assert f"\nsandbox:               {line}\n" in capsys.readouterr().out
 
 
 def with_command(monkeypatch: pytest.MonkeyPatch, run: Callable[[argparse.Namespace, list[str]], int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import os
 import shutil
 import signal
 import subprocess
@@ -221,8 +220,8 @@ def test_lean_does_not_outlive_a_killed_parent(lean_installed: None) -> None:
         import subprocess, sys, time
         from rltpf.prover.settings import ProverConfig
         from rltpf.prover.toolchains import find_toolchain
-        command = find_toolchain(ProverConfig(toolchain="embedded")).command
-        print(subprocess.Popen(command, start_new_session=True).pid, flush=True)
+        lean = find_toolchain(ProverConfig(toolchain="embedded"))
+        print(subprocess.Popen(lean.command, env=dict(lean.environment), start_new_session=True).pid, flush=True)
         time.sleep(600)
     """
     parent = subprocess.Popen(
@@ -231,7 +230,7 @@ def test_lean_does_not_outlive_a_killed_parent(lean_installed: None) -> None:
     assert parent.stdout is not None
     lean = int(parent.stdout.readline())
     time.sleep(3)
-    os.kill(lean, 0)
+    assert _runs(lean)
     parent.kill()
     parent.wait()
     _wait(lambda: not _runs(lean))
