@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from rltpf.prover import goals as goals_module
 from rltpf.prover import prover as prover_module
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
+from rltpf.prover.worker import Worker
 
 pytestmark = pytest.mark.lean
 
@@ -25,7 +27,8 @@ EGGS = (
 
 @pytest.fixture
 def no_gate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prover_module, "gate", lambda text, mode: [])
+    for module in (prover_module, goals_module):
+        monkeypatch.setattr(module, "gate", lambda text, mode: [])
 
 
 def _check(prover: Prover, case: dict[str, Any]) -> Report:
@@ -111,15 +114,15 @@ def test_what_is_false_is_refuted_and_not_proved(prover: Prover, claim: str) -> 
     assert (report.status, report.reason) == ("rejected", "unproved")
 
 
-def test_what_is_left_open_is_neither_proved_nor_refuted(prover: Prover) -> None:
+def test_what_holds_for_some_values_alone_is_refuted_by_another(prover: Prover) -> None:
     statement = "theorem step (x y answer : Rat) (h1 : x = 5) (h2 : answer = x + y) : answer = 7"
     assert asyncio.run(prover.prove(statement)).reason == "unproved"
-    assert asyncio.run(prover.refute(statement)).reason == "unproved"
+    assert asyncio.run(prover.refute(statement)).verified
 
 
 def test_contradictory_hypotheses_refute_nothing(prover: Prover) -> None:
     statement = "theorem step (x : Rat) (h1 : x = 5) (h2 : x + 1 = 5) : x = 7"
-    assert asyncio.run(prover.prove(statement, "absurdity")).verified
+    assert asyncio.run(prover.close_goal(statement, "absurdity")).verified
     report = asyncio.run(prover.refute(statement))
     assert (report.status, report.reason) == ("rejected", "vacuous")
 
@@ -187,10 +190,15 @@ def test_hopeless_goals_end_soon_and_lean_lives_on(prover: Prover) -> None:
 
 def test_the_plain_protocol_is_that_of_the_native_repl(prover: Prover) -> None:
     worker = prover._workers[0]
-    server = worker._ready()
-    first = server.run_dict({"cmd": "def n := 3\n#check n"}, timeout=60)
+    assert isinstance(worker, Worker)
+    process = worker._ready()
+
+    def answer(**request: object) -> Any:
+        return json.loads(process.exchange(json.dumps(request).encode(), 60))
+
+    first = answer(cmd="def n := 3\n#check n")
     place = {"pos": {"line": 2, "column": 0}, "endPos": {"line": 2, "column": 6}}
     assert first["messages"] == [{"severity": "info", "data": "n : Nat", **place}]
-    second = server.run_dict({"cmd": "theorem t : n = 3 := rfl", "env": first["env"]}, timeout=60)
+    second = answer(cmd="theorem t : n = 3 := rfl", env=first["env"])
     assert second == {"env": first["env"] + 1, "messages": []}
-    assert server.run_dict({"cmd": "#check n", "env": 999}, timeout=60) == {"message": "Unknown environment."}
+    assert answer(cmd="#check n", env=999) == {"message": "Unknown environment."}
