@@ -10,7 +10,7 @@ const threads = require('worker_threads');
 
 // Lean reports a deep recursion only where its own limit comes before that of the thread's stack, and the first thread of
 // Node has a small one: Lean has another, and those it starts for its tasks have as much.
-const stack = { resourceLimits: { stackSizeMb: 256 } };
+const stack = { resourceLimits: { stackSizeMb: 64 } };
 if (threads.isMainThread) {
   const lean = new threads.Worker(__filename, { argv: process.argv.slice(2), ...stack });
   lean.on('error', (error) => fs.writeSync(2, `${error}\n`));
@@ -81,6 +81,15 @@ function readOnly(nodefs) {
   return nodefs;
 }
 
+// A thread has a second stack, in WebAssembly's memory, whose end nothing guards. That of Lean's first thread is 64 KiB: before it had
+// used up the stack above, a deep recursion wrote over other data. With this much, Lean's own limit comes first.
+function enlargeStack() {
+  const size = 32 * 1024 * 1024;
+  const low = _malloc(size);
+  _emscripten_stack_set_limits(low + size, low);
+  __emscripten_stack_restore(low + size);
+}
+
 globalThis.require = require;
 globalThis.__filename = script;
 globalThis.__dirname = installation;
@@ -96,6 +105,7 @@ globalThis.Module = {
     ENV.LEAN_PATH = output ? '/lib/lean' : '/lib/lean:/judge';
     ENV.LEAN_SYSROOT = '/';
   }],
+  onRuntimeInitialized: enlargeStack,
   stdin: nextByte,
   print: (line) => fs.writeSync(1, line + '\n'),
   printErr: output || process.env.RLTPF_LEAN_DEBUG ? (line) => fs.writeSync(2, line + '\n') : () => {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import io
@@ -19,6 +20,7 @@ import pytest
 
 from rltpf.errors import RunError
 from rltpf.prover import embedded, toolchains
+from rltpf.prover.prover import Prover
 
 # What lean.js does with its exports: three variables, of which JavaScript reads one, and the table.
 NAMES = "var _a,_b,___c,__table,wasmTable;"
@@ -211,6 +213,23 @@ def test_of_two_installations_the_second_waits_for_the_first(package: Path) -> N
     assert said == ["waiting for another installation"]
     assert first.communicate()[0].decode().strip() == str(folder)
     assert (package / "runs").read_text() == "x"
+
+
+@pytest.mark.lean
+def test_a_deep_recursion_ends_in_an_answer(prover: Prover) -> None:
+    """It was the end of the process, where it did not write over other data of Lean."""
+    refused = asyncio.run(prover.elaborates(f"theorem t : {'¬' * 3000}False"))
+    statement = "theorem t : Nat.succ 0 = 1"
+    rejected = asyncio.run(prover.check(statement, f"{statement} := {'id <| ' * 3000}rfl"))
+    assert (refused.reason, rejected.reason) == ("statement_error", "elaboration_error")
+    for report in (refused, rejected):
+        assert "maximum recursion depth" in report.messages[0].text
+
+
+@pytest.mark.lean
+def test_no_header_can_import_the_judge(prover: Prover) -> None:
+    report = asyncio.run(prover.elaborates("theorem t : True", "import Judge"))
+    assert (report.status, report.reason) == ("rejected", "header_error")
 
 
 @pytest.mark.lean
