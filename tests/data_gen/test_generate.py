@@ -23,7 +23,7 @@ def command(output_dir: Path, *overrides: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undisturbed(lean_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run that nothing disturbs."""
     output_dir = tmp_path_factory.mktemp("undisturbed") / "run"
     subprocess.run(command(output_dir), check=True)
