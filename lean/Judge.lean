@@ -551,6 +551,11 @@ partial def fvarsOf (locals : Array Local) (i : Nat) (acc : Array Expr) : Array 
   | none => acc
   | some l => fvarsOf locals (i + 1) (acc.push l.fvar)
 
+def localName (scope : Scope) (l : Local) : String :=
+  match scope.lctx.find? l.fvar.fvarId! with
+  | some d => nameText d.userName
+  | none => ""
+
 def closed (scope : Scope) (goal : Expr) : Expr := scope.lctx.mkForall (fvarsOf scope.locals 0 #[]) goal
 
 partial def hasFlag (flags : Array String) (flag : String) (i : Nat) : Bool :=
@@ -576,6 +581,11 @@ def naturalOf? (e : Expr) : Option Nat :=
   | _ => if e.isAppOfArity ``OfNat.ofNat 3 then (match argument? e 1 with | some (.lit (.natVal n)) => some n | _ => none) else none
 
 def isNumeral (e : Expr) : Bool := (naturalOf? e).isSome
+
+def isNonzeroNumeral (e : Expr) : Bool :=
+  match naturalOf? e with
+  | some k => k != 0
+  | none => false
 
 def typeName (type : Expr) : Name :=
   match type.getAppFn with
@@ -621,7 +631,7 @@ def isEmptyType (e : Expr) : Bool :=
 
 /-- What an application itself says; its parts are walked elsewhere. -/
 def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO Traps := do
-  let arguments := (argumentsOf e)
+  let arguments := argumentsOf e
   let fn := typeName e
   let type := arguments[0]?.getD e
   let name := typeName type
@@ -642,9 +652,9 @@ def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO T
   let t ← if fn == ``Nat.sub && n == 2 then require env scope t "nat_subtraction" e (atMost b a) else pure t
   let t ← if fn == ``Nat.pred && n == 1 then require env scope t "nat_subtraction" e (positive (mkConst ``Nat) b) else pure t
   let t ← if fn == ``Int.toNat && n == 1 then require env scope t "nat_subtraction" e (nonnegative (mkConst ``Int) b) else pure t
-  let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !(match naturalOf? b with | some k => k != 0 | none => false) then
+  let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !isNonzeroNumeral b then
       require env scope t "division_by_zero" e (nonzero type b) else pure t
-  let t ← if fn == ``Inv.inv && n == 3 && !(match naturalOf? b with | some k => k != 0 | none => false) then require env scope t "division_by_zero" e (nonzero type b) else pure t
+  let t ← if fn == ``Inv.inv && n == 3 && !isNonzeroNumeral b then require env scope t "division_by_zero" e (nonzero type b) else pure t
   let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Nat then require env scope t "nat_division" e (divides b a) else pure t
   let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Int then require env scope t "int_division" e (divides b a) else pure t
   let t ← if n == 6 && fn == ``HMod.hMod && name == ``Int then require env scope t "negative_remainder" e (nonnegative type a) else pure t
@@ -653,7 +663,7 @@ def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO T
   return t
 
 mutual
-/-- Walks a term; `positive` is whether it is asserted (a quantifier that nothing satisfies then asserts nothing). -/
+/-- Walks a term with everything that is in it. -/
 partial def trapsOf (env : Environment) (scope : Scope) (e : Expr) (t : Traps) : IO Traps := do
   match e with
   | .app .. =>
@@ -726,7 +736,7 @@ partial def trapsOfHypotheses (scope : Scope) (conclusion : Expr) (i : Nat) (t :
       else if conjunct conclusion l.type || (match swapped? conclusion with | some c => conjunct c l.type | none => false)
         || (!isConnective l.type && isAmong conclusion (argumentsOf l.type) 0) then t.raise "goal_assumed" else t
     let dropped := scope.lctx.mkForall (dropLocal scope.locals i 0 #[]) conclusion
-    let name := match scope.lctx.find? l.fvar.fvarId! with | some d => nameText d.userName | none => ""
+    let name := localName scope l
     let t := if usedLater scope.locals l.fvar (i + 1) || conclusion.containsFVar l.fvar.fvarId! then t else
       { t with probes := t.probes.push { flag := "useless_hypothesis", detail := name, raisedByProof := true, goal := dropped } }
     trapsOfHypotheses scope conclusion (i + 1) t
@@ -825,11 +835,11 @@ partial def hasLet (e : Expr) : Bool :=
   | .letE .. => true
   | _ => false
 
-def trapsIn (s : Statement) : IO (Traps × Scope × Expr) := do
+def trapsIn (s : Statement) : IO (Traps × Scope) := do
   let env := s.before.env
   let (scope, next, conclusion) ← telescope env {} 0 s.info.type
   let t : Traps := { next }
-  let vacuity : Probe := { flag := "vacuous", detail := "", raisedByProof := true, goal := closed scope (mkConst ``False) }
+  let vacuity : Probe := { flag := "vacuous", detail := "", raisedByProof := true, goal := absurdity s.info.type }
   let t := if scope.locals.size == 0 then t else { t with probes := t.probes.push vacuity }
   let t := if shadows env s.info.type then t.raise "shadowed_name" else t
   let t := if hasLet s.info.type then t.raise "let_in_statement" else t
@@ -842,7 +852,7 @@ def trapsIn (s : Statement) : IO (Traps × Scope × Expr) := do
   let t ← trapsOfTypes env scope scope.locals 0 t
   let t ← trapsOf env scope conclusion t
   let t ← trapsOfOwn env s.own 0 t
-  return (t, scope, conclusion)
+  return (t, scope)
 
 /-- The probes whose goals the kernel takes for propositions; the others (a generalised `Fin 5`) mean nothing. -/
 partial def wellTyped (env : Environment) (levels : List Name) (probes : Array Probe) (i : Nat) (acc : Array Probe) : Array Probe :=
@@ -863,7 +873,7 @@ partial def bindersJson (env : Environment) (scope : Scope) (i : Nat) (acc : Arr
   match scope.locals[i]? with
   | none => return acc
   | some l =>
-    let name := match scope.lctx.find? l.fvar.fvarId! with | some d => nameText d.userName | none => ""
+    let name := localName scope l
     let kind := if l.isProp then "hypothesis" else match l.info with | .instImplicit => "instance" | _ => "value"
     bindersJson env scope (i + 1) (acc.push (Json.mkObj [("name", name), ("kind", kind), ("type", ← printed env scope l.type)]))
 
@@ -873,11 +883,11 @@ partial def stringsJson (strings : Array String) (i : Nat) (acc : Array Json) : 
   | some s => stringsJson strings (i + 1) (acc.push (Json.str s))
 
 def inspect (cache : IO.Ref Cache) (s : Statement) : IO Json := do
-  let (t, scope, conclusion) ← trapsIn s
+  let (t, scope) ← trapsIn s
   let probes := wellTyped s.before.env s.info.levelParams t.probes 0 #[]
   cache.modify fun c => { c with probes := some probes }
   return Json.mkObj [("flags", Json.arr (stringsJson t.flags 0 #[])), ("probes", Json.arr (probesJson probes 0 #[])),
-    ("binders", Json.arr (← bindersJson s.before.env scope 0 #[])), ("conclusion", ← printed s.before.env scope conclusion)]
+    ("binders", Json.arr (← bindersJson s.before.env scope 0 #[]))]
 
 /-- The goals that `prove` knows: `claim`, `negation` of the whole, `absurdity` of the hypotheses, and the probe of a number. -/
 def goalType? (cache : IO.Ref Cache) (s : Statement) (goal : String) : IO (Option Expr) := do

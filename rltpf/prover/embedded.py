@@ -88,10 +88,9 @@ def installation() -> Path:
 
 def compiled_judge() -> Path:
     """The file in the installation that holds the judge, compiled from the source that is there now."""
-    from rltpf.prover.toolchains import lean_folder  # which imports this module
+    from rltpf.prover.toolchains import source_digest  # which imports this module
 
-    source = b"".join((lean_folder() / name).read_bytes() for name in ("Judge.lean", "CompileJudge.lean"))
-    return installation() / f"Judge-{hashlib.sha256(source).hexdigest()[:16]}.olean"
+    return installation() / f"Judge-{source_digest('Judge.lean', 'CompileJudge.lean')[:16]}.olean"
 
 
 def is_installed() -> bool:

@@ -34,6 +34,12 @@ class Goals:
         self._library = library
         self._heartbeats = heartbeats
         self._ask = ask
+        self._seconds = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Time inside Lean on all goals so far."""
+        return self._seconds
 
     def prove(self, goal: Goal, proof: str | None = None) -> Report:
         """Whether `proof`, a tactic block, or a tactic of the cascade proves the goal; `closed_by` says which.
@@ -42,7 +48,6 @@ class Goals:
         """
         attempts = [(t.text, t) for t in tactics(self._library)]
         failures: list[Report] = []
-        seconds = 0.0
         if proof is not None:
             if hits := gate(proof, "proof"):
                 failures.append(Report("rejected", "gate", "; ".join(hits)))
@@ -50,16 +55,15 @@ class Goals:
                 attempts.insert(0, ("model", Tactic(proof, self._heartbeats)))
         for name, tactic in attempts:
             report = self._attempt(goal, tactic)
-            seconds += report.seconds
             if report.verified or report.reason in ("statement_error", "header_error"):
-                return dataclasses.replace(report, closed_by=name if report.verified else "", seconds=seconds)
+                return dataclasses.replace(report, closed_by=name if report.verified else "")
             failures.append(report)
         # Where Lean gave no verdict on one attempt, there is none on the goal.
         undecided = [report for report in failures if not report.decided]
         outcome = (undecided or failures)[0] if undecided or proof is not None else failures[-1]
         if outcome.reason in ("axioms", "replay", "type_mismatch"):
             outcome = dataclasses.replace(outcome, reason="unproved")
-        return dataclasses.replace(outcome, seconds=seconds)
+        return outcome
 
     def prove_claim(self, proof: str | None) -> Report:
         """As `prove`, but `vacuous` where the hypotheses prove False: then they prove the claim whatever it says."""
@@ -100,9 +104,8 @@ class Goals:
                 found = negated(refutation.by_model(facts, library, claim.messages)) or negated(
                     refutation.by_small_numbers(facts, library)
                 )
-        seconds = sum(report.seconds for report in reports)
         if found is not None:
-            return dataclasses.replace(self._with_truncation(found, facts), seconds=seconds)
+            return self._with_truncation(found, facts)
         undecided = [report for report in reports if not report.decided]
         outcome = undecided[0] if undecided else Report("rejected", "unproved", "no counterexample was found")
         return dataclasses.replace(self._unless_vacuous(outcome) if facts.hypotheses else outcome, closed_by="")
@@ -116,15 +119,10 @@ class Goals:
 
     def _unless_vacuous(self, report: Report) -> Report:
         absurdity = self.prove("absurdity")
-        seconds = report.seconds + absurdity.seconds
         if absurdity.verified:
             detail = "the hypotheses contradict each other"
-            return dataclasses.replace(
-                absurdity, status="rejected", reason="vacuous", detail=detail, closed_by="", seconds=seconds
-            )
-        if report.verified and not absurdity.decided:
-            return dataclasses.replace(absurdity, seconds=seconds)
-        return dataclasses.replace(report, seconds=seconds)
+            return dataclasses.replace(absurdity, status="rejected", reason="vacuous", detail=detail, closed_by="")
+        return absurdity if report.verified and not absurdity.decided else report
 
     def _with_truncation(self, report: Report, facts: Facts) -> Report:
         probes = [
@@ -145,7 +143,7 @@ class Goals:
         try:
             return Facts.from_reply(answer.facts)
         except (KeyError, TypeError):
-            return Report("infra", "protocol", "unexpected facts", toolchain=report.toolchain)
+            return Report("infra", "protocol", "unexpected facts")
 
     def _attempt(self, goal: str, tactic: Tactic) -> Report:
         # The judge puts the block at the left margin; the columns of its messages are put back.
@@ -159,6 +157,7 @@ class Goals:
             "heartbeats": min(tactic.heartbeats, self._heartbeats),
         }
         report, _ = self._ask("prove", arguments)
+        self._seconds += report.seconds
         if not margin:
             return report
         messages = tuple(dataclasses.replace(m, column=m.column + margin) for m in report.messages)

@@ -47,14 +47,14 @@ class Prover:
         if report := self._gated((statement, "statement")):
             return report
         arguments = {"header": self._header(header), "statement": statement}
-        return await self._run(lambda worker: self._ask(worker, "elaborate", arguments))
+        return await self._run(lambda worker: self._ask(worker, "elaborate", arguments)[0])
 
     async def check(self, statement: str, submission: str, header: str | None = None) -> Report:
         """Whether the submission, a whole Lean text, proves exactly the statement."""
         if report := self._gated((statement, "statement"), (submission, "file")):
             return report
         arguments = {"header": self._header(header), "statement": statement, "submission": submission}
-        return await self._run(lambda worker: self._ask(worker, "check", arguments))
+        return await self._run(lambda worker: self._ask(worker, "check", arguments)[0])
 
     async def prove(self, statement: str, proof: str | None = None) -> Report:
         """Whether `proof`, a tactic block, or a tactic of the cascade proves the claim; `closed_by` says which.
@@ -108,10 +108,7 @@ class Prover:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    def _ask(self, worker: Judging, command: str, arguments: Mapping[str, object]) -> Report:
-        return self._answered(worker, command, arguments)[0]
-
-    def _answered(self, worker: Judging, command: str, arguments: Mapping[str, object]) -> tuple[Report, Answer | None]:
+    def _ask(self, worker: Judging, command: str, arguments: Mapping[str, object]) -> tuple[Report, Answer | None]:
         try:
             answer = self._verdicts.get(command, arguments) if self._verdicts is not None else None
             if answer is None:
@@ -137,8 +134,13 @@ class Prover:
     async def _of(self, statement: str, job: Callable[[Goals], Report]) -> Report:
         if report := self._gated((statement, "statement")):
             return report
-        report = await self._run(lambda worker: job(self._goals(worker, statement, None)))
-        return dataclasses.replace(report, toolchain=self.toolchain_id)
+
+        def work(worker: Judging) -> Report:
+            goals = self._goals(worker, statement, None)
+            report = job(goals)
+            return dataclasses.replace(report, seconds=goals.seconds, toolchain=self.toolchain_id)
+
+        return await self._run(work)
 
     def _goals(self, worker: Judging, statement: str, header: str | None) -> Goals:
         return Goals(
@@ -146,7 +148,7 @@ class Prover:
             self._header(header),
             self._library,
             self._heartbeats,
-            lambda command, arguments: self._answered(worker, command, arguments),
+            lambda command, arguments: self._ask(worker, command, arguments),
         )
 
 

