@@ -1,15 +1,25 @@
 """The text gate: what Lean must never see from a model.
 
-The gate is not a soundness boundary for proofs; the judge is, which compares types and axioms and replays constants.
-The gate's job is what the judge cannot see: code that runs while Lean elaborates (it could touch the host or forge the
-judge's answers), commands that change the syntax, and text that leaves the slot it is spliced into. It looks at
-identifier components outside comments and strings.
+Between a model's text and a verdict stand, in this order:
+
+1. `lean_text.extract_lean`: one code block of the reply, and what is labelled is byte for byte what is checked.
+2. The gate, here and in `slots`: microseconds, text only. It is no soundness boundary for proofs.
+3. `lean/Judge.lean`: the statement elaborated where no submission has run, then the submission, and a verdict from the
+   environment: the name, the type, the constants of the statement, the axioms, and a replay through the kernel.
+4. `worker` and the sandbox: a process that may loop, crash or flood without harm to the host or to another's verdict.
+
+The gate's job is what the judge cannot see: code that runs while Lean elaborates (it could touch the host, or forge the
+judge's answers), commands that change the syntax (the gate itself would misread what follows), and text that leaves the
+slot it is spliced into. What only changes the meaning of a statement is left to the judge, which compares types: so
+`variable`, `private`, an instance for `+` and the tactic `admit` pass. The gate looks at identifier components outside
+comments and strings.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 from typing import Literal
 
 from rltpf.prover import slots
@@ -20,7 +30,15 @@ Mode = Literal["file", "statement", "proof", "binders", "term"]
 telescope such as `(eggs eaten : Rat) (h : eggs = 16)`; one proposition or expression."""
 
 MAX_BYTES = 64 * 1024
-OPTION_LIMITS = {"maxHeartbeats": 1_000_000, "maxRecDepth": 10_000}
+MAX_ATTRIBUTES = 4096
+OPTION_LIMITS = {
+    "maxHeartbeats": 1_000_000,
+    "maxRecDepth": 10_000,
+    "synthInstance.maxHeartbeats": 1_000_000,
+    "synthInstance.maxSize": 10_000,
+    "exponentiation.threshold": 4_096,
+}
+_SWITCH = re.compile(r"linter\.[A-Za-z.]+|(?P<implicit>autoImplicit|relaxedAutoImplicit)")
 
 
 def _reasons(reason: str, names: str) -> dict[str, str]:
@@ -34,45 +52,63 @@ _RUNS_CODE = _reasons(
     native_decide bv_decide bv_check include_str include_bytes loadDynlib load_dynlib polyrith register_option
     register_builtin_option register_simp_attr register_label_attr register_tag_attr register_parser_alias
     register_tactic_tag declare_config_elab declare_command_config_elab declare_aesop_rule_sets add_aesop_rules
-    compile_time_search_path show_panel_widgets with_panel_widgets""",
+    compile_time_search_path show_panel_widgets with_panel_widgets set_library_suggestions set_premise_selector
+    test_extern""",
 ) | _reasons(
     "changes Lean's syntax", "macro macro_rules syntax declare_syntax_cat declare_simp_like_tactic binder_predicate"
 )
 
 _FORBIDDEN = (
     _RUNS_CODE
-    | _reasons("leaves something unproved", "sorry sorryAx mkSorry admit stop proof_wanted")
-    | _reasons("assumes without proof", "axiom constant opaque")
-    | _reasons(
-        "has no logical content", "unsafe partial implemented_by extern csimp export unsafeCast lcProof lcUnreachable"
-    )
-    | _reasons("trusts compiled code", "native ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler")
+    | _reasons("leaves something unproved", "sorry sorryAx mkSorry proof_wanted")
+    | _reasons("assumes without proof", "axiom opaque")
+    | _reasons("has no logical content", "unsafe partial implemented_by extern csimp unsafeCast lcProof lcUnreachable")
+    | _reasons("trusts compiled code", "ofReduceBool ofReduceNat reduceBool reduceNat trustCompiler")
     | _reasons("switches the kernel off", "skipKernelTC")
-    | _reasons("belongs to the header", "import prelude module public meta")
-    | _reasons("hides names from the judge", "private")
-    | _reasons("changes the statements after it", "variable include omit universe default_instance unif_hint")
-    | _reasons("reaches the host", "IO BaseIO EIO FilePath dbg_trace dbgTrace sleep_heartbeats")
-    | _reasons("reaches Lean's own internals", "Elab MetaM TacticM TermElabM CommandElabM CoreM decl_name")
+    | _reasons("belongs to the header", "import public meta")
+    | _reasons("changes the statements after it", "default_instance unif_hint")
+    # A task outlives the check that started it.
+    | _reasons("reaches the host", "IO BaseIO EIO FilePath Task Promise sleep_heartbeats")
+    # Programs of tactics (rules of `aesop`, preprocessors of `linarith`) can only be written with the names in these.
+    | _reasons(
+        "reaches Lean's own internals",
+        """Elab Meta MetaM Tactic TacticM TermElabM CommandElabM CoreM Aesop Linarith Polyrith Plausible ProofWidgets Qq
+        decl_name""",
+    )
     | _reasons(
         "searches, so its result may change from run to run",
         """exact? exact?? apply? rw? rw?? rw_search simp? simp_all? dsimp? aesop? norm_num? grind? try? have? observe?
-        observe?? says hint show_term extract_goal propose plausible slim_check""",
+        observe??""",
     )
 )
 
+# `decide +native`, and the same as an option or as a field of a configuration.
+_NATIVE = re.compile(r"(?<![\w.'])native(?=\s*:=)|(?<=\+)native(?![\w'!?])|(?<=[{,])\s*native(?=\s*[,}])")
+
+# A tactic evaluates the terms that its options are set to. Numbers and flags are harmless, but some fields are programs
+# that the tactic runs: `solve_by_elim (config := {suspend := fun _ => …})`.
+_CONFIG = re.compile(r"\(\s*(?:config|cfg)\s*:=\s*(?:\{(?P<fields>[^{}]*)\}\s*\))?")
+_FIELD = re.compile(r"\s*(?:\w+\s*(?::=\s*[\w.']+(?:\s*\[\])?\s*)?)?")
+_PROGRAM = re.compile(r"(?<![\w.'])(proc|suspend|discharge|preprocessors|oracle)\s*:=(?!\s*(?:Linarith)?\.\w+\s*[,)}])")
+_DISCHARGER = re.compile(r"(?<![\w.'])discharger\s*:=")
+_LINARITH = slots.names("linarith nlinarith polyrith")
+
 # Attributes that a submission may use; any other could register code that a tactic runs later.
 _ATTRIBUTES = slots.names(
-    """simp grind ext instance reducible irreducible semireducible inline noinline specialize class coe match_pattern
-    elab_as_elim induction_eliminator cases_eliminator inherit_doc deprecated nolint simps to_additive mk_iff
-    norm_cast push_cast refl symm trans congr gcongr mono bound fun_prop aesop pp_nodot"""
+    """simp grind ext instance reducible irreducible semireducible inline noinline always_inline specialize class coe
+    match_pattern elab_as_elim induction_eliminator cases_eliminator inherit_doc deprecated nolint simps to_additive
+    mk_iff norm_cast push_cast refl symm trans congr gcongr mono bound fun_prop aesop pp_nodot"""
 )
-_ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[([^\]]*)")
+_ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[|\(\s*attr\s*:=")
 
 _NOTATIONS = slots.names("notation notation3 infix infixl infixr prefix postfix")
 _NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|[^\w\s'"`]+)\s*""")
 
 _OPTION = re.compile(r"set_option\b\s*(\S*)\s*(\S*)")
 _HASH_COMMAND = re.compile(r"#[A-Za-z_]{2,}[!?]?")
+# Such as `#print axioms target`, with which many proofs end: they elaborate and print.
+_PRINTING = slots.names("#check #print")
+_FRENCH_QUOTED = re.compile(r"«[\w .+*/=<>!?-]+»")
 _LEAN_NAMESPACE = re.compile(r"(?<![\w'!?])Lean\b(?!\.Grind\b)")
 _CHAT_TOKEN = re.compile(r"<\|[A-Za-z_▁]+\|>|<｜[^｜>]*｜>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>")
 _FOREIGN_SCRIPTS = slots.names("CYRILLIC ARMENIAN FULLWIDTH CHEROKEE COPTIC")
@@ -89,7 +125,9 @@ def gate(text: str, mode: Mode) -> list[str]:
     code = parts.code
     if hits := slots.nesting_hits(code):
         return hits
-    hits = [*parts.problems, *_word_hits(parts), *_option_hits(code), *_confusable_hits(code)]
+    hits = [*parts.problems, *_word_hits(parts, mode), *_option_hits(code, mode), *_confusable_hits(code)]
+    if mode not in ("binders", "term"):
+        hits += _tactic_option_hits(code)
     if mode in ("file", "statement"):
         hits += _notation_hits(parts)
     else:
@@ -126,7 +164,7 @@ def _character_hits(text: str) -> list[str]:
     return hits
 
 
-def _word_hits(parts: Scan) -> list[str]:
+def _word_hits(parts: Scan, mode: Mode) -> list[str]:
     """Forbidden words, commands with `#`, attributes, quotations."""
     hits = []
     for word in dict.fromkeys(words(parts.code)):
@@ -135,39 +173,83 @@ def _word_hits(parts: Scan) -> list[str]:
         elif "unsafe" in word.lower():
             # Tactics evaluate their options: `simp (maxSteps := … unsafeIO …)` would run IO.
             hits.append(f"`{word}` has no logical content")
+        elif word.startswith("dbg"):
+            # `dbgSleep` and its kin act on the host as pure functions, so in such an option too.
+            hits.append(f"`{word}` reaches the host")
         elif word.endswith(tuple(_RUNS_CODE)):
             hits.append(f"`{word}` ends in a keyword that runs code or changes the syntax")
     for word in dict.fromkeys(word for doc in parts.docs for word in words(doc)):
         if word.endswith(tuple(_RUNS_CODE)):
             hits.append(f"`{word}` in a documentation comment becomes a command after a syntax error")
     for text in (parts.code, *parts.docs):
-        hits += [f"`{command}` is a command" for command in _HASH_COMMAND.findall(text)]
+        commands = dict.fromkeys(_HASH_COMMAND.findall(text))
+        hits += [f"`{c}` is a command" for c in commands if mode != "file" or c not in _PRINTING]
         hits += _attribute_hits(text)
     if "eval%" in parts.code:
         hits.append("`eval%` runs code at elaboration time")
     if _LEAN_NAMESPACE.search(parts.code):
         hits.append("`Lean` reaches Lean's own internals")
-    hits += [f"`{sign}` hides names or builds syntax" for sign in "«»`" if sign in parts.code]
+    # The words in French quotes count as words. Such names have no place in a statement, where `«5»` reads as 5.
+    code = _FRENCH_QUOTED.sub("", parts.code) if mode in ("file", "proof") else parts.code
+    hits += [f"`{sign}` hides names or builds syntax" for sign in "«»`" if sign in code]
     return hits
 
 
 def _attribute_hits(text: str) -> list[str]:
+    """Attributes that are not allowed, those too that another one passes on: `to_additive (attr := …)`."""
     hits = []
-    for attributes in _ATTRIBUTE_LIST.findall(text):
-        for attribute in re.sub(r"\([^()]*\)", "", attributes).split(","):
-            words_ = re.sub(r"^\s*(?:local\b|scoped\b|-)", "", attribute).split()
+    for opening in _ATTRIBUTE_LIST.finditer(text):
+        for attribute in _split(text, opening.end()):
+            words_ = re.findall(r"[^\s↓↑]+", re.sub(r"^\s*(?:local\b|scoped\b|-)", "", attribute))
             if not words_ or words_[0] not in _ATTRIBUTES:
                 hits.append(f"the attribute `{attribute.strip()}` is not among those allowed")
+            elif words_[0] == "aesop" and "tactic" in words_:
+                hits.append("an `aesop` rule that is a tactic runs code at elaboration time")
     return hits
 
 
-def _option_hits(code: str) -> list[str]:
+def _split(text: str, start: int) -> list[str]:
+    """The parts between commas from `start` to the bracket that closes there; commas within brackets part nothing."""
+    depth, parts = 0, [start]
+    # A list without end, of which a text may hold thousands, is not read to the end of the text.
+    for index in range(start, min(len(text), start + MAX_ATTRIBUTES)):
+        character = text[index]
+        depth += (character in "([{⟨") - (character in ")]}⟩")
+        if depth < 0 or (depth == 0 and character == ","):
+            parts.append(index + 1)
+            if depth < 0:
+                break
+    else:
+        parts.append(min(len(text), start + MAX_ATTRIBUTES) + 1)
+    return [text[first : after - 1] for first, after in pairwise(parts)]
+
+
+def _tactic_option_hits(code: str) -> list[str]:
+    """Options of tactics that are code, or that trust compiled code."""
+    code = re.sub("[«»]", "", code)  # `+«native»` is `+native`
+    hits = []
+    if _NATIVE.search(code):
+        hits.append("`native` trusts compiled code")
+    for config in _CONFIG.finditer(code):
+        fields = None if config["fields"] is None else re.sub(r"\[[\d\s,]*\]", "[]", config["fields"])
+        if fields is None or not all(map(_FIELD.fullmatch, re.split("[,\n]", fields))):
+            hits.append("a tactic's `config` must be a list of plain values")
+    hits += [f"the option `{program}` of a tactic runs code at elaboration time" for program in _PROGRAM.findall(code)]
+    if _DISCHARGER.search(code) and _LINARITH & set(words(code)):
+        hits.append("the option `discharger` of a tactic runs code at elaboration time")
+    return hits
+
+
+def _option_hits(code: str, mode: Mode) -> list[str]:
     hits = []
     for name, value in _OPTION.findall(code):
-        limit = OPTION_LIMITS.get(name)
-        if limit is None:
+        limit, switch = OPTION_LIMITS.get(name), _SWITCH.fullmatch(name)
+        # In a statement, an unknown name that becomes a variable makes another statement of it.
+        if limit is None and (switch is None or (switch["implicit"] and mode != "file")):
             hits.append(f"the option `{name}` is not among those allowed")
-        elif not re.fullmatch("[0-9]{1,9}", value) or not 1 <= int(value) <= limit:
+        elif limit is None and value not in ("true", "false"):
+            hits.append(f"the option `{name}` must be true or false")
+        elif limit is not None and (not re.fullmatch("[0-9]{1,9}", value) or not 1 <= int(value) <= limit):
             hits.append(f"the option `{name}` must be between 1 and {limit}")
     return hits
 

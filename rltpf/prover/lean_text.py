@@ -79,7 +79,7 @@ def scan(source: str) -> Scan:
             position, content = _block(source, opener.end(), problems)
             if kind != "/-":
                 docs.append(content)
-                if re.search(r'["«]|--|/-', content):
+                if "«" in content or not _divides(content, source[position:].partition("\n")[0]):
                     problems.append('a documentation comment with `"`, `--` or `/-` is ambiguous')
         parts.append(_spaces(source[start:position]))
     parts.append(source[position:])
@@ -128,6 +128,19 @@ def _block(source: str, position: int, problems: list[str]) -> tuple[int, str]:
             return edge, source[position : match.start()]
     problems.append("a comment is not closed")
     return len(source), source[position:]
+
+
+def _divides(doc: str, rest: str) -> bool:
+    """Whether Lean, gone on inside this documentation comment after a syntax error, leaves it where it ends.
+
+    `rest` is what follows on its last line: a line comment in the documentation, or `--/` at its end, would hide it.
+    """
+    tail = " x" if rest.strip() else "\n x"
+    inner = f"{doc}-/{tail}"
+    if not re.search(r'"|--|/-', inner):
+        return True
+    parts = scan(inner)
+    return not parts.problems and not parts.docs and parts.code.endswith(tail)
 
 
 def blank(source: str) -> str:

@@ -26,8 +26,9 @@ _COMMANDS = names(
     """theorem lemma def abbrev example instance structure inductive coinductive class mutual namespace section end
     open set_option attribute notation notation3 infix infixl infixr prefix postfix local scoped protected
     noncomputable nonrec deriving where termination_by decreasing_by alias irreducible_def
-    initialize_simps_projections grind_pattern add_decl_doc library_note seal unseal suppress_compilation
-    compile_inductive recommended_spelling init_quot count_heartbeats assert_exists assert_not_exists"""
+    initialize_simps_projections grind_pattern add_decl_doc library_note seal unseal suppress_compilation variable
+    include omit universe private export compile_inductive recommended_spelling init_quot count_heartbeats assert_exists
+    assert_not_exists"""
 )
 # `open … in` and `set_option … in` are tactics too.
 _SCOPED_TACTIC = re.compile(r"\b(?:open(?: +scoped)?|set_option)(?P<names>(?: +[A-Za-z0-9_][\w.']*){1,20}?) +in\b")

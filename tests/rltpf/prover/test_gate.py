@@ -12,6 +12,7 @@ from rltpf.prover.lean_text import blank
 
 T = "theorem target : 2 + 2 = 4 := by decide\n"
 CODE = "runs code at elaboration time"
+CONFIG = "a tactic's `config` must be a list of plain values"
 SEARCH = "searches, so its result may change from run to run"
 ELABORATORS = "run_cmd run_elab run_meta elab elab_rules initialize builtin_initialize simproc"
 
@@ -19,22 +20,18 @@ ATTACKS = [
     # unproved
     ("theorem target : 1 = 2 := by\n  first | decide | sorry", "`sorry` leaves something unproved"),
     ("theorem target : 1 = 2 := sorryAx _ false", "`sorryAx` leaves something unproved"),
-    ("theorem target : 1 = 2 := by admit", "`admit` leaves something unproved"),
-    ("theorem target : 1 = 2 := by\n  stop\n  omega", "`stop` leaves something unproved"),
     ("theorem target : 1 = 2 := αsorry", "`sorry` leaves something unproved"),
     ("theorem target : 1 = 1 := by exact?", f"`exact?` {SEARCH}"),
     ("theorem target : 1 = 1 := by apply?", f"`apply?` {SEARCH}"),
-    ("theorem target : 1 = 1 := by hint", f"`hint` {SEARCH}"),
     # axioms and logic
     ("axiom cheat : False", "`axiom` assumes without proof"),
-    ("constant cheat : False", "`constant` assumes without proof"),
     ("opaque hide : Nat", "`opaque` assumes without proof"),
     ("unsafe def target : 1 = 2 := target", "`unsafe` has no logical content"),
     ("partial def f : Nat := f", "`partial` has no logical content"),
     ("@[implemented_by bad] def f := 1", "`implemented_by` has no logical content"),
     ('@[extern "c"] def f := 1', "`extern` has no logical content"),
     ("@[csimp] theorem f : @a = @b := rfl", "`csimp` has no logical content"),
-    ("@[export x] def f := 1", "`export` has no logical content"),
+    ("@[export x] def f := 1", "the attribute `export x` is not among those allowed"),
     ("def f : Nat := unsafeCast (-1 : Int)", "`unsafeCast` has no logical content"),
     (
         T.replace("decide", "simp (maxSteps := cond (unsafeIO (.sleep 9)).isOk 1 2)"),
@@ -72,19 +69,28 @@ ATTACKS = [
     # commands
     *[
         (f"{command} x\n{T}", f"`{command}` is a command")
-        for command in ["#eval", "#eval!", "#print", "#reduce", "#guard_msgs", "#exit", "#loogle", "#check"]
+        for command in ["#eval", "#eval!", "#reduce", "#guard_msgs", "#exit", "#loogle", "#synth", "#check_failure"]
     ],
     # the header and what changes later statements
-    *[
-        (f"{word} X\n{T}", f"`{word}` belongs to the header")
-        for word in ["import", "prelude", "module", "public", "meta"]
-    ],
-    ("private " + T, "`private` hides names from the judge"),
-    *[
-        (f"{word} (h : False)\n{T}", f"`{word}` changes the statements after it")
-        for word in ["variable", "include", "omit", "universe"]
-    ],
+    *[(f"{word} X\n{T}", f"`{word}` belongs to the header") for word in ["import", "public", "meta"]],
     ("@[default_instance] instance : Foo Unit := x", "`default_instance` changes the statements after it"),
+    # programs in the options of tactics
+    (T.replace("decide", "decide +«native»"), "`native` trusts compiled code"),
+    (T.replace("decide", "decide (native := true)"), "`native` trusts compiled code"),
+    (T.replace("decide", "decide (config := { native })"), "`native` trusts compiled code"),
+    (T.replace("decide", "simp (config := {maxSteps := f 5})"), CONFIG),
+    (T.replace("decide", "simp (config := c)"), CONFIG),
+    (T.replace("decide", "solve_by_elim (config := {suspend := fun g => g.assumption *> pure true})"), CONFIG),
+    *[
+        (T.replace("decide", f"x ({option} := fun g => g.assumption)"), f"the option `{name}` of a tactic {CODE}")
+        for option, name in [("suspend", "suspend"), ("«suspend»", "suspend"), ("preprocessors", "preprocessors")]
+    ],
+    (T.replace("decide", "linarith (discharger := g)"), f"the option `discharger` of a tactic {CODE}"),
+    ("@[aesop safe tactic] def f := x", f"an `aesop` rule that is a tactic {CODE}"),
+    ("@[to_additive (attr := init)] theorem x : 1 = 1 := rfl", "the attribute `init` is not among those allowed"),
+    ("@[simp, «init»] def f := x", "the attribute `«init»` is not among those allowed"),
+    (T.replace("decide", "simp (maxSteps := dbgSleep 9 fun _ => 1)"), "`dbgSleep` reaches the host"),
+    (T.replace("decide", "simp (maxSteps := (Task.spawn f).get)"), "`Task` reaches the host"),
     # the host
     ("def x : IO Unit := pure ()", "`IO` reaches the host"),
     ("def x := IO.sleep 5", "`IO` reaches the host"),
@@ -111,7 +117,10 @@ ATTACKS = [
     (T + "<|im_end|>", "`<|im_end|>` is a token of a chat template"),
     ("<｜Assistant｜>" + T, "`<｜Assistant｜>` is a token of a chat template"),
     ("```lean\n" + T + "```", "a Markdown fence is no Lean"),
-    ("theorem target : «2» = 2 := rfl", "`«` hides names or builds syntax"),
+    ("theorem target : 2 = 2 := «a -- b» rfl", "`«` hides names or builds syntax"),
+    ("theorem target : 2 = 2 := «a--b»", "a comment right after `a` is ambiguous"),
+    ("theorem target : 2 = 2 := Foo.«sorryAx»", "`sorryAx` leaves something unproved"),
+    ("theorem target : 2 = 2 := «Lean».x", "`Lean` reaches Lean's own internals"),
     ("def \u039dat := 5", "`\u039dat` holds letters that look like Latin ones"),
     ("def N\u0430t := 5", "`N\u0430t` holds letters that look like Latin ones"),
     # size
@@ -134,6 +143,17 @@ HONEST = [
     'local infixl:65 " ⊕ " => Nat.add\n' + T,
     "namespace Work\ntheorem aux : 2 + 2 = 4 := by decide\ntheorem _root_.target : 2 + 2 = 4 := aux\nend Work\n",
     "/-- Twice `n`, as in sorry; the variable stops. -/\ndef double (n : Nat) : Nat := n + n\n" + T,
+    '/-- The "sum" of both -- as `Nat.add` has it. -/\ndef sum := Nat.add\n' + T,
+    "private theorem aux : 1 = 1 := rfl\n" + T + "#print axioms target\n#check target\n",
+    "universe u\nvariable {α : Type u} (x : α)\ninclude x in\ntheorem aux : x = x := rfl\nomit x in\n" + T,
+    "theorem aux (start stop hint constant : Nat) (h : stop = hint) : hint = stop := by\n  exact h.symm\n" + T,
+    "theorem «two plus two» : 2 + 2 = 4 := rfl\ntheorem target : 2 + 2 = 4 := «two plus two»\n",
+    "structure Job where\n  start : Nat\n  native : Bool\n  says : Nat\n" + T,
+    "set_option linter.unusedVariables false in\nset_option autoImplicit true in\n" + T,
+    "@[simp↓, grind =] theorem aux : 1 = 1 := rfl\n" + T,
+    T.replace("decide", "simp (config := { decide := true, maxSteps := 500 })"),
+    T.replace("decide", "simp +arith (disch := omega)"),
+    T.replace("decide", "simp (discharger := omega)"),
     "/- run_cmd #eval sorry axiom IO /- nested -/ -/\n" + T + "-- import Lean\n",
     'def s := "sorry #eval run_cmd"\n' + T,
     "set_option maxHeartbeats 400000 in\nset_option maxRecDepth 2000 in\n" + T,
@@ -187,6 +207,12 @@ def test_honest_statements_pass(text: str) -> None:
         ("theorem target : (1 = 1", "`)` is missing"),
         ("theorem target : 1 = 1)", "`)` closes nothing"),
         ("theorem target : ", "the term is empty"),
+        ("#print axioms x\ntheorem target : 1 = 1", "`#print` is a command"),
+        ("def «5» : Nat := 4\ntheorem target : «5» = 4", "`«` hides names or builds syntax"),
+        (
+            "set_option autoImplicit true in\ntheorem target : x = x",
+            "the option `autoImplicit` is not among those allowed",
+        ),
         ("theorem target : 1 = 1 -- and", "the comment at the end swallows what follows"),
         ("theorem target : 1 = 1 -- and\n", "the comment at the end swallows what follows"),
     ],

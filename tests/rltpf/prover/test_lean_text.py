@@ -85,11 +85,25 @@ def test_blank(source: str, code: str) -> None:
         ("x 'ab", "a `'` that closes nothing is ambiguous"),
         ("0xrun_cmd", "the number `0` runs into a word"),
         ("0xabrun_cmd", "the number `0xab` runs into a word"),
-        ('/-- " -/', 'a documentation comment with `"`, `--` or `/-` is ambiguous'),
+        *[
+            (source, 'a documentation comment with `"`, `--` or `/-` is ambiguous')
+            for source in [
+                '/-- " -/',  # gone on inside it, Lean would read a string that is not closed
+                "/-- x -- y -/ def z := 1",  # … or a comment to the end of the line
+                "/-- x «y -/",
+            ]
+        ],
     ],
 )
 def test_ambiguities_are_problems(source: str, problem: str) -> None:
     assert problem in scan(source).problems
+
+
+@pytest.mark.parametrize(
+    "source", ['/-- The "sum". -/ def x := 1', "/-- one -- two -/\ndef x := 1", "/-- one -- two\nthree -/ def x := 1"]
+)
+def test_documentation_that_lean_leaves_where_it_ends_is_no_problem(source: str) -> None:
+    assert scan(source).problems == ()
 
 
 def test_parts_of_a_scan() -> None:
