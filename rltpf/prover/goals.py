@@ -73,7 +73,7 @@ class Goals:
         facts = self._facts()
         if isinstance(facts, Report):
             return facts
-        return self._unless_vacuous(claim) if facts.hypotheses else claim
+        return self._unless_vacuous(claim, facts)
 
     def refute(self) -> Report:
         """Whether the negation of the whole statement is proved; `closed_by` is the tactic block that does it.
@@ -108,7 +108,7 @@ class Goals:
             return self._with_truncation(found, facts)
         undecided = [report for report in reports if not report.decided]
         outcome = undecided[0] if undecided else Report("rejected", "unproved", "no counterexample was found")
-        return dataclasses.replace(self._unless_vacuous(outcome) if facts.hypotheses else outcome, closed_by="")
+        return self._unless_vacuous(outcome, facts)
 
     def traps(self) -> tuple[str, ...]:
         """The names of the statement's traps (see `traps`); of one that does not elaborate, none."""
@@ -117,12 +117,23 @@ class Goals:
             return () if facts.decided else ("undecided",)
         return find_traps(self._statement, facts, self._library, self._attempt)
 
-    def _unless_vacuous(self, report: Report) -> Report:
-        absurdity = self.prove("absurdity")
-        if absurdity.verified:
-            detail = "the hypotheses contradict each other"
-            return dataclasses.replace(absurdity, status="rejected", reason="vacuous", detail=detail, closed_by="")
-        return absurdity if report.verified and not absurdity.decided else report
+    def _unless_vacuous(self, report: Report, facts: Facts) -> Report:
+        """The report, but `vacuous` where no values meet the hypotheses; without an answer to that, a proof is none."""
+        undecided: list[Report] = []
+
+        def attempt(goal: str, tactic: Tactic) -> Report:
+            tried = self._attempt(goal, tactic)
+            undecided.extend([] if tried.decided else [tried])
+            return tried
+
+        for probe in facts.probes:
+            if probe.flag == "vacuous":
+                flags = sprung(self._statement, facts, probe, self._library, attempt)
+                if "vacuous" in flags:
+                    return Report("rejected", "vacuous", "the hypotheses contradict each other")
+                if flags and report.verified:
+                    return undecided[0]
+        return report
 
     def _with_truncation(self, report: Report, facts: Facts) -> Report:
         probes = [

@@ -71,10 +71,6 @@ class Facts:
     flags: tuple[str, ...]
     probes: tuple[Probe, ...]
 
-    @property
-    def hypotheses(self) -> bool:
-        return any(binder.kind != "value" for binder in self.binders)
-
     @classmethod
     def from_reply(cls, reply: Mapping[str, Any]) -> Facts:
         """Raises `KeyError` or `TypeError` where the reply is not what the judge writes."""

@@ -138,6 +138,19 @@ def test_contradictory_hypotheses_refute_nothing(prover: Prover) -> None:
 
 
 @pytest.mark.parametrize(
+    "statement",
+    [
+        "structure Triangle where\n  a : Nat\n  h : a < 0\ntheorem t (x : Triangle) : x.a = 180",
+        "theorem t (x : Fin 0) : x.val = 42",
+        "theorem t (x : { n : Nat // n < 0 }) : x.val = 42",
+    ],
+)
+def test_of_a_type_without_values_nothing_is_proved(prover: Prover, statement: str) -> None:
+    report = asyncio.run(prover.prove(statement, proof="rcases x with ⟨n, h⟩\nomega"))
+    assert (report.status, report.reason) == ("rejected", "vacuous")
+
+
+@pytest.mark.parametrize(
     ("telescope", "claim"),
     [
         ("(a b c d : Rat) (h1 : a = 12) (h2 : b = a / 4) (h3 : c = 25/100 * b) (h4 : d = c * b + 0.25)", "d = 2.5"),

@@ -143,14 +143,15 @@ def test_a_proof_after_a_fault_counts(lean: FakeWorker) -> None:
 
 
 HYPOTHESIS = {"name": "h", "kind": "hypothesis", "type": "x = 2"}
+# The judge asks for it wherever something is assumed; its goal is its number.
+CONTRADICTION = {"flag": "vacuous", "detail": "", "raised_by_proof": True}
 
 
 def test_a_claim_with_hypotheses_is_proved_only_where_they_do_not_contradict_each_other(lean: FakeWorker) -> None:
-    lean.facts["binders"] = [HYPOTHESIS]
+    lean.facts |= {"binders": [HYPOTHESIS], "probes": [CONTRADICTION]}
     lean.reply = _only({("claim", TACTICS[0])})
     assert asyncio.run(_prover(lean).prove(STATEMENT)).status == "verified"
-    lean.facts["binders"] = [HYPOTHESIS]
-    lean.reply = _only({("claim", TACTICS[0]), ("absurdity", TACTICS[1])})
+    lean.reply = _only({("claim", TACTICS[0]), ("0", TACTICS[1])})
     report = asyncio.run(_prover(lean).prove(STATEMENT))
     assert (report.status, report.reason, report.closed_by, report.seconds) == ("rejected", "vacuous", "", 3.0)
 
@@ -163,11 +164,11 @@ def test_without_hypotheses_nothing_is_asked_about_them(lean: FakeWorker) -> Non
 
 def test_a_proof_is_no_verdict_where_absurdity_has_no_answer(lean: FakeWorker) -> None:
     def reply(_: str, asked: dict[str, Any]) -> Answer:
-        if asked["goal"] == "absurdity":
+        if asked["goal"] == "0":
             raise WorkerError("timeout", "words")
         return _answer("ok")
 
-    lean.facts["binders"] = [HYPOTHESIS]
+    lean.facts |= {"binders": [HYPOTHESIS], "probes": [CONTRADICTION]}
     lean.reply = reply
     assert asyncio.run(_prover(lean).prove(STATEMENT)).status == "timeout"
 
@@ -181,8 +182,8 @@ def test_refuted_by_the_negation_of_the_whole_statement(lean: FakeWorker) -> Non
 
 
 def test_contradictory_hypotheses_refute_nothing(lean: FakeWorker) -> None:
-    lean.facts["binders"] = [HYPOTHESIS]
-    lean.reply = _only({("absurdity", TACTICS[1])})
+    lean.facts |= {"binders": [HYPOTHESIS], "probes": [CONTRADICTION]}
+    lean.reply = _only({("0", TACTICS[1])})
     report = asyncio.run(_prover(lean).refute(STATEMENT))
     assert (report.status, report.reason, report.closed_by) == ("rejected", "vacuous", "")
 
