@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rltpf.errors import InputError
+from rltpf.places import Places
 
 
 class Line(NamedTuple):
@@ -49,7 +50,7 @@ def scan(path: Path) -> Iterator[Line]:
 class Journal:
     """An append-only JSONL file with one row for each value of the field `key`.
 
-    Memory holds the keys and where their rows are, never the rows. A row is one `write` of one line. It is not fsynced:
+    Memory holds neither rows nor keys. A row is one `write` of one line. It is not fsynced:
     what a killed process wrote is safe in the page cache, only a crash of the machine can lose it, and then the rows at
     the end are made again; an fsync for every row would cost more than the work of small rows. Safe to use from several
     threads.
@@ -59,7 +60,7 @@ class Journal:
         self.path = path
         self.key = key
         self._lock = threading.Lock()
-        self._places: dict[str, tuple[int, int]] = {}
+        self._places = Places()
         self._end = 0
         if path.exists():
             for line in scan(path):
@@ -67,14 +68,15 @@ class Journal:
                 if not isinstance(name, str) or name in self._places:
                     what = f"repeats the {key} {name}" if isinstance(name, str) else f"has no {key}"
                     raise InputError(f"{path}:{line.number}: {what}: restore the file, or start again with --overwrite")
-                self._places[name] = (line.offset, line.length)
+                self._places.put(name, (0, line.offset, line.length))
                 self._end = line.offset + line.length
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         # Cut the torn tail off, or the next row would be glued to it.
         os.ftruncate(self._fd, self._end)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._places
+    def __contains__(self, name: str) -> bool:
+        with self._lock:
+            return name in self._places
 
     def __len__(self) -> int:
         return len(self._places)
@@ -94,15 +96,17 @@ class Journal:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._fd, self._end)
                 raise
-            self._places[name] = (self._end, len(line))
-            self._end += len(line)
+            start, self._end = self._end, self._end + len(line)
+            self._places.put(name, (0, start, len(line)))
 
     def get(self, name: str) -> dict[str, Any] | None:
         """The row with this key, read from the file."""
-        place = self._places.get(name)
+        with self._lock:
+            place = self._places.get(name)
         if place is None:
             return None
-        row: dict[str, Any] = json.loads(os.pread(self._fd, place[1], place[0]))
+        _, offset, length = place
+        row: dict[str, Any] = json.loads(os.pread(self._fd, length, offset))
         return row
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -13,6 +13,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+def in_flight(requests: int, workers: int) -> int:
+    """How many items at once keep a model that takes `requests` and `workers` of Lean busy: as many again wait."""
+    return 2 * (requests + workers)
+
+
 async def run(
     items: Iterable[T],
     stage: Callable[[T], Awaitable[R]],

@@ -24,6 +24,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from rltpf.places import Places
 from rltpf.prover.answer import Answer, WorkerError
 from rltpf.records import canonical_json
 
@@ -32,13 +33,14 @@ _LINE = re.compile(rb"([0-9a-f]{64}) ([0-9a-f]{64}) (\{.*\})\n")
 
 
 class Verdicts:
-    """The answers of one toolchain. Memory holds where each is, never the answers. Threads may share it."""
+    """The answers of one toolchain, none of them in memory. Threads may share it."""
 
     def __init__(self, folder: Path, toolchain_id: str) -> None:
         self._toolchain_id = toolchain_id
         self._folder = folder / _file_name(toolchain_id)
         self._own = self._folder / f"{_file_name(socket.gethostname())}.verdicts"
-        self._places: dict[bytes, tuple[Path, int, int]] = {}
+        self._files = [self._own]
+        self._places = Places()
         self._lock = threading.Lock()
         self._descriptor: int | None = None
         self._writes = True
@@ -54,12 +56,13 @@ class Verdicts:
     def get(self, command: str, arguments: Mapping[str, object]) -> Answer | None:
         """The answer that the judge once gave to exactly this request."""
         key = self._key(command, arguments)
-        place = self._places.get(key)
+        with self._lock:
+            place = self._places.get(key.hex())
         if place is None:
             return None
-        path, offset, length = place
+        number, offset, length = place
         try:
-            with path.open("rb") as file:
+            with self._files[number].open("rb") as file:
                 found = _sound(os.pread(file.fileno(), length, offset))
             return Answer(json.loads(found[1])) if found is not None and found[0] == key else None
         except (OSError, ValueError, RecursionError, WorkerError):
@@ -96,7 +99,7 @@ class Verdicts:
         # The newline before it ends what a killed writer may have left.
         if os.write(self._descriptor, b"\n" + line) == len(line) + 1:
             end = os.lseek(self._descriptor, 0, os.SEEK_CUR)  # others append too: only now is its place known
-            self._places[key] = (self._own, end - len(line), len(line))
+            self._places.put(key.hex(), (0, end - len(line), len(line)))
 
     def _index(self, path: Path) -> int:
         """Note where the file's lines are; the number of damaged ones."""
@@ -106,9 +109,10 @@ class Verdicts:
             if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 self._say(f"{path.name} is not used: others may write it")
                 return 0
+            self._files.append(path)
             while line := file.readline(LONGEST_LINE):
                 if (found := _sound(line)) is not None:
-                    self._places[found[0]] = (path, offset, len(line))
+                    self._places.put(found[0].hex(), (len(self._files) - 1, offset, len(line)))
                 elif line != b"\n" and file.tell() < status.st_size:  # at the end somebody may be writing
                     damaged += 1
                 offset += len(line)
