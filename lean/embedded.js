@@ -46,16 +46,17 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
 let length = 0;
 let position = 0;
 let lineEnded = false;
+let fresh = false; // whether the read that asks has no byte so far
 let asked = false;
 function nextByte() {
   if (!asked) {
     asked = true;
     FS.unlink('/judge/Judge.olean'); // it is loaded, and no header may import it
   }
-  if (lineEnded) {
-    lineEnded = false;
-    return null;
-  }
+  // Where the newline was the last byte that a read had room for, `null` would be the whole of the next one: the end of the input.
+  const ended = lineEnded && !fresh;
+  lineEnded = fresh = false;
+  if (ended) return null;
   while (position >= length) {
     try {
       length = fs.readSync(0, buffer);
@@ -79,6 +80,12 @@ function readOnly(nodefs) {
   const open = nodefs.stream_ops.open;
   nodefs.stream_ops.open = (stream) => (stream.flags & 0o3 ? refuse() : open(stream));
   return nodefs;
+}
+
+function noteReads() {
+  const stdin = FS.getStream(0);
+  const { read } = stdin.stream_ops;
+  stdin.stream_ops = { ...stdin.stream_ops, read: (...asked) => { fresh = true; return read(...asked); } };
 }
 
 // A thread has a second stack, in WebAssembly's memory, whose end nothing guards. That of Lean's first thread is 64 KiB: before it had
@@ -105,7 +112,7 @@ globalThis.Module = {
     ENV.LEAN_PATH = output ? '/lib/lean' : '/lib/lean:/judge';
     ENV.LEAN_SYSROOT = '/';
   }],
-  onRuntimeInitialized: enlargeStack,
+  onRuntimeInitialized: () => { noteReads(); enlargeStack(); },
   stdin: nextByte,
   print: (line) => fs.writeSync(1, line + '\n'),
   printErr: output || process.env.RLTPF_LEAN_DEBUG ? (line) => fs.writeSync(2, line + '\n') : () => {},

@@ -21,6 +21,8 @@ import pytest
 from rltpf.errors import RunError
 from rltpf.prover import embedded, toolchains
 from rltpf.prover.prover import Prover
+from rltpf.prover.settings import ProverConfig
+from rltpf.prover.worker import Worker
 
 # What lean.js does with its exports: three variables, of which JavaScript reads one, and the table.
 NAMES = "var _a,_b,___c,__table,wasmTable;"
@@ -227,6 +229,18 @@ def test_a_deep_recursion_ends_in_an_answer(prover: Prover) -> None:
 
 
 @pytest.mark.lean
+def test_a_request_of_any_length_is_read_to_its_end(lean_installed: None) -> None:
+    """A line whose newline filled the buffer was taken for the end of the input: one length in 1,024."""
+    worker = Worker(toolchains.find_toolchain(ProverConfig(toolchain="embedded")), 60)
+    try:
+        for length in range(1030):
+            statement = f"-- {'x' * length}\ntheorem t : 1 = 1"
+            assert worker.ask("elaborate", {"header": "", "statement": statement}).reason == "ok"
+        assert worker.starts == 1
+    finally:
+        worker.close()
+
+
 def test_no_header_can_import_the_judge(prover: Prover) -> None:
     report = asyncio.run(prover.elaborates("theorem t : True", "import Judge"))
     assert (report.status, report.reason) == ("rejected", "header_error")
