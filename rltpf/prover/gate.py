@@ -48,12 +48,12 @@ def _reasons(reason: str, names: str) -> dict[str, str]:
 # Looked for at the end of words and in documentation comments too: after a syntax error Lean may resume within either.
 _RUNS_CODE = _reasons(
     "runs code at elaboration time",
-    """run_cmd run_tac run_elab run_meta by_elab elab elab_rules initialize builtin_initialize simproc simproc_decl
-    native_decide bv_decide bv_check include_str include_bytes loadDynlib load_dynlib polyrith register_option
-    register_builtin_option register_simp_attr register_label_attr register_tag_attr register_parser_alias
-    register_tactic_tag declare_config_elab declare_command_config_elab declare_aesop_rule_sets add_aesop_rules
-    compile_time_search_path show_panel_widgets with_panel_widgets set_library_suggestions set_premise_selector
-    test_extern""",
+    """run_cmd run_tac run_tacq run_conv run_elab run_meta by_elab by_elabq elab elab_rules initialize
+    builtin_initialize simproc simproc_decl native_decide bv_decide bv_check include_str include_bytes loadDynlib
+    load_dynlib polyrith register_option register_builtin_option register_simp_attr register_label_attr
+    register_tag_attr register_parser_alias register_tactic_tag declare_config_elab declare_command_config_elab
+    declare_aesop_rule_sets add_aesop_rules compile_time_search_path show_panel_widgets with_panel_widgets
+    set_library_suggestions set_premise_selector test_extern""",
 ) | _reasons(
     "changes Lean's syntax", "macro macro_rules syntax declare_syntax_cat declare_simp_like_tactic binder_predicate"
 )
@@ -85,13 +85,22 @@ _FORBIDDEN = (
 # `decide +native`, and the same as an option or as a field of a configuration.
 _NATIVE = re.compile(r"(?<![\w.'])native(?=\s*:=)|(?<=\+)native(?![\w'!?])|(?<=[{,])\s*native(?=\s*[,}])")
 
-# A tactic evaluates the terms that its options are set to. Numbers and flags are harmless, but some fields are programs
-# that the tactic runs: `solve_by_elim (config := {suspend := fun _ => …})`.
-_CONFIG = re.compile(r"\(\s*(?:config|cfg)\s*:=\s*(?:\{(?P<fields>[^{}]*)\}\s*\))?")
-_FIELD = re.compile(r"\s*(?:\w+\s*(?::=\s*[\w.']+(?:\s*\[\])?\s*)?)?")
-_PROGRAM = re.compile(r"(?<![\w.'])(proc|suspend|discharge|preprocessors|oracle)\s*:=(?!\s*(?:Linarith)?\.\w+\s*[,)}])")
-_DISCHARGER = re.compile(r"(?<![\w.'])discharger\s*:=")
-_LINARITH = slots.names("linarith nlinarith polyrith")
+# A tactic evaluates what its options are set to, before any limit of heartbeats counts, and some options are programs
+# that it runs: `solve_by_elim (config := {suspend := fun _ => …})`. So an option has to be a literal.
+_TACTIC = re.compile(
+    r"(?<![\w.'])(?:simp|simp_all|simpa|simp_arith|simp_rw|dsimp|grind|omega|decide|norm_num|norm_num1|norm_cast|push_cast|"
+    r"rw|rewrite|rwa|erw|nth_rw|nth_rewrite|apply|apply_rules|solve_by_elim|linarith|nlinarith|polyrith|field_simp|ring_nf|"
+    r"abel_nf|positivity|aesop|gcongr|congr|convert|convert_to|split_ifs|fun_prop|continuity|measurability|push_neg|exact_mod_cast|"
+    r"cases_type|constructor|exists|ext|infer_instance|mono|native|observe|rcongr|symm|trans|unfold|zify|qify|rify|bound)[!?]?(?![\w'])"
+)
+_SETTING = re.compile(r"\s*[+-]\w+|\s*\(\s*(?P<name>\w+)\s*:=\s*")
+_LITERAL = r"(?:[0-9][0-9_]*|true|false|\.(?:all|none|default|reducible|instances|(?:pos|neg)\s*\[[\d\s,]*\]))"
+_VALUE = re.compile(rf"{_LITERAL}\s*\)")
+_FIELDS = re.compile(rf"\{{\s*(?:\w+\s*:=\s*{_LITERAL}(?:\s*,\s*|\s+|(?=\}})))*\}}\s*\)")
+_TACTIC_SETTINGS = slots.names("disch discharger")  # these are set to a tactic
+_PROGRAM = re.compile(r"(?<![\w.'])(proc|suspend|discharge|preprocessors|preprocessing|oracle|transform)\s*:=")
+_LINARITH = re.compile(r"(?<![\w.'])(?:linarith|nlinarith|polyrith)(?![\w'])")
+_AESOP_TACTIC = re.compile(r"\(\s*add\b[^()]*\btactic\b")
 
 # Attributes that a submission may use; any other could register code that a tactic runs later.
 _ATTRIBUTES = slots.names(
@@ -109,7 +118,7 @@ _HASH_COMMAND = re.compile(r"#[A-Za-z_]{2,}[!?]?")
 # Such as `#print axioms target`, with which many proofs end: they elaborate and print.
 _PRINTING = slots.names("#check #print")
 _FRENCH_QUOTED = re.compile(r"«[\w .+*/=<>!?-]+»")
-_LEAN_NAMESPACE = re.compile(r"(?<![\w'!?])Lean\b(?!\.Grind\b)")
+_LEAN_NAMESPACE = re.compile(r"(?<![\w'!?])Lean\b")
 _CHAT_TOKEN = re.compile(r"<\|[A-Za-z_▁]+\|>|<｜[^｜>]*｜>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>")
 _FOREIGN_SCRIPTS = slots.names("CYRILLIC ARMENIAN FULLWIDTH CHEROKEE COPTIC")
 
@@ -227,16 +236,26 @@ def _split(text: str, start: int) -> list[str]:
 def _tactic_option_hits(code: str) -> list[str]:
     """Options of tactics that are code, or that trust compiled code."""
     code = re.sub("[«»]", "", code)  # `+«native»` is `+native`
-    hits = []
-    if _NATIVE.search(code):
-        hits.append("`native` trusts compiled code")
-    for config in _CONFIG.finditer(code):
-        fields = None if config["fields"] is None else re.sub(r"\[[\d\s,]*\]", "[]", config["fields"])
-        if fields is None or not all(map(_FIELD.fullmatch, re.split("[,\n]", fields))):
-            hits.append("a tactic's `config` must be a list of plain values")
+    hits = ["`native` trusts compiled code"] if _NATIVE.search(code) else []
+    for tactic in _TACTIC.finditer(code):
+        position = tactic.end()
+        while setting := _SETTING.match(code, position):
+            position = setting.end()
+            name = setting["name"]
+            if name is None:
+                continue
+            value = (_FIELDS if name in ("config", "cfg") else _VALUE).match(code, position)
+            if name in _TACTIC_SETTINGS:
+                break
+            if value is None:
+                hits.append(f"the option `{name}` of a tactic must be set to a literal")
+                break
+            position = value.end()
     hits += [f"the option `{program}` of a tactic runs code at elaboration time" for program in _PROGRAM.findall(code)]
-    if _DISCHARGER.search(code) and _LINARITH & set(words(code)):
+    if re.search(r"\bdischarger\s*:=", code) and _LINARITH.search(code):
         hits.append("the option `discharger` of a tactic runs code at elaboration time")
+    if _AESOP_TACTIC.search(code):
+        hits.append("an `aesop` rule that is a tactic runs code at elaboration time")
     return hits
 
 

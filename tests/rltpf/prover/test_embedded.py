@@ -241,6 +241,7 @@ def test_a_request_of_any_length_is_read_to_its_end(lean_installed: None) -> Non
         worker.close()
 
 
+@pytest.mark.lean
 def test_no_header_can_import_the_judge(prover: Prover) -> None:
     report = asyncio.run(prover.elaborates("theorem t : True", "import Judge"))
     assert (report.status, report.reason) == ("rejected", "header_error")

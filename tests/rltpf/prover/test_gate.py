@@ -12,7 +12,8 @@ from rltpf.prover.lean_text import blank
 
 T = "theorem target : 2 + 2 = 4 := by decide\n"
 CODE = "runs code at elaboration time"
-CONFIG = "a tactic's `config` must be a list of plain values"
+CONFIG = "the option `config` of a tactic must be set to a literal"
+STEPS = "the option `maxSteps` of a tactic must be set to a literal"
 SEARCH = "searches, so its result may change from run to run"
 ELABORATORS = "run_cmd run_elab run_meta elab elab_rules initialize builtin_initialize simproc"
 
@@ -85,6 +86,16 @@ ATTACKS = [
         (T.replace("decide", f"x ({option} := fun g => g.assumption)"), f"the option `{name}` of a tactic {CODE}")
         for option, name in [("suspend", "suspend"), ("«suspend»", "suspend"), ("preprocessors", "preprocessors")]
     ],
+    (T.replace("decide", "solve_by_elim (config := { suspend })"), CONFIG),
+    (T.replace("decide", "solve_by_elim (suspend := .wait)"), f"the option `suspend` of a tactic {CODE}"),
+    (T.replace("decide", "simp (config := {decide := f})"), CONFIG),
+    (T.replace("decide", 'simp (maxSteps := (panic! "x" : Nat) + 1)'), STEPS),
+    (T.replace("decide", "simp! +arith (maxSteps := depth 9)"), STEPS),
+    (T.replace("decide", "simp (decide := true) (maxSteps := .wait)"), STEPS),
+    (T.replace("decide", "conv => run_conv x"), f"`run_conv` {CODE}"),
+    (T.replace("decide", "aesop (add safe tactic steps)"), f"an `aesop` rule that is a tactic {CODE}"),
+    ("namespace Lean.Grind\n" + T, "`Lean` reaches Lean's own internals"),
+    (T.replace("decide", "nlinarith! (discharger := g)"), f"the option `discharger` of a tactic {CODE}"),
     (T.replace("decide", "linarith (discharger := g)"), f"the option `discharger` of a tactic {CODE}"),
     ("@[aesop safe tactic] def f := x", f"an `aesop` rule that is a tactic {CODE}"),
     ("@[to_additive (attr := init)] theorem x : 1 = 1 := rfl", "the attribute `init` is not among those allowed"),
@@ -152,7 +163,10 @@ HONEST = [
     "set_option linter.unusedVariables false in\nset_option autoImplicit true in\n" + T,
     "@[simp↓, grind =] theorem aux : 1 = 1 := rfl\n" + T,
     T.replace("decide", "simp (config := { decide := true, maxSteps := 500 })"),
-    T.replace("decide", "simp +arith (disch := omega)"),
+    T.replace("decide", "simp +arith (maxSteps := 500) (disch := omega) [foo (n := x + 1)]"),
+    T.replace("decide", "rw (occs := .pos [1, 2]) [foo (n := f 3)]"),
+    T.replace("decide", "apply (newGoals := .all) foo"),
+    T.replace("decide", "simp (config := { decide := true\n  maxSteps := 5 })"),
     T.replace("decide", "simp (discharger := omega)"),
     "/- run_cmd #eval sorry axiom IO /- nested -/ -/\n" + T + "-- import Lean\n",
     'def s := "sorry #eval run_cmd"\n' + T,
@@ -415,11 +429,32 @@ def test_a_telescope_is_only_groups(telescope: str) -> None:
         assert not depths or depths[-1] == 0
 
 
-@pytest.mark.parametrize("piece", ["a", "α", "1_", "^", "x ^ ", '"', "' ", "h' --\n", "/- ", "open ", "lemma : "])
-def test_the_longest_texts_take_seconds_at_most(piece: str) -> None:
-    text = piece * (60_000 // len(piece.encode()))
-    start = time.perf_counter()
+@pytest.mark.parametrize("start", ["", "simp (config := {", "aesop (add ", "simp "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "α",
+        "1_",
+        "^",
+        "x ^ ",
+        '"',
+        "' ",
+        "h' --\n",
+        "/- ",
+        "open ",
+        "lemma : ",
+        "a := 1 ",
+        "a := 1 \n\n ",
+        " ",
+        "simp (",
+        "+x ",
+    ],
+)
+def test_the_longest_texts_take_seconds_at_most(start: str, piece: str) -> None:
+    text = start + piece * (60_000 // len(piece.encode()))
+    began = time.perf_counter()
     gate(text, "proof")
     gate(text, "term")
     # Quadratic matching takes minutes; this takes well below a second on an idle machine.
-    assert time.perf_counter() - start < 15
+    assert time.perf_counter() - began < 15
