@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from data_gen import prompting
 from data_gen.formal import ANSWER, RAT, Refusal, check_telescope, divisors, premise_terms, theorem
-from data_gen.lean import LeanSession, complaint
+from data_gen.lean import LeanSession
 from data_gen.records import Question, TelescopeAttempt
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
+from rltpf.prover.complaint import complaint
 from rltpf.prover.lean_text import extract_lean
 from rltpf.prover.prover import Prover
 from rltpf.records import Failure
@@ -52,9 +54,10 @@ class Alignment(_Strict):
 
 
 class Formaliser:
-    """Takes questions through s1 to s4 with one model and one prover; `repairs` bounds the repairs of s2."""
+    """Takes questions through s1 to s4 with one model and one prover; `sampling` is by role, and `repairs` bounds the
+    repairs of s2."""
 
-    def __init__(self, model: ChatModel, prover: Prover, sampling: Sampling, repairs: int) -> None:
+    def __init__(self, model: ChatModel, prover: Prover, sampling: Callable[[str], Sampling], repairs: int) -> None:
         self._model = model
         self._prover = prover
         self._sampling = sampling
@@ -95,7 +98,7 @@ class Formaliser:
                 )
             else:
                 messages = prompting.messages("s2", **values)
-            reply = (await self._model.complete(Request("formaliser", messages, self._sampling))).text
+            reply = (await self._model.complete(Request("formaliser", messages, self._sampling("formaliser")))).text
             telescope = reply
             try:
                 telescope = _extract(reply)
@@ -114,7 +117,8 @@ class Formaliser:
     async def _retelling(self, question: Question, lean: LeanSession) -> Question:
         # The telescope alone: a model that saw s0 would tell s0 again, and the alignment would compare it with itself.
         messages = prompting.messages("s3", telescope=question.telescope)
-        retelling = (await self._model.complete(Request("back_translator", messages, self._sampling))).text.strip()
+        request = Request("back_translator", messages, self._sampling("back_translator"))
+        retelling = (await self._model.complete(request)).text.strip()
         if not retelling:
             return _failed(question, "s3", "empty", "the model returned no text")
         return dataclasses.replace(question, phase="s3", retelling=retelling)
@@ -132,7 +136,7 @@ class Formaliser:
 
     async def _structured(self, role: str, schema: type[T], prompt: str, **values: Any) -> T:
         messages = prompting.messages(prompt, **values)
-        request = Request(role, messages, self._sampling, schema.model_json_schema())
+        request = Request(role, messages, self._sampling(role), schema.model_json_schema())
         return await complete_json(self._model, request, schema.model_validate)
 
 
@@ -150,7 +154,7 @@ async def check_in_lean(telescope: str, lean: LeanSession) -> None:
     statement = theorem("question", telescope, f"{ANSWER} = {ANSWER}")
     report = await lean.elaborates(statement)
     if not report.verified:
-        raise Refusal("not_elaborated", complaint(statement, report.messages))
+        raise Refusal("not_elaborated", complaint(statement, report))
     for divisor in divisors(premise_terms(telescope)):
         proof, _ = await lean.proof_of(theorem("divisor", telescope, f"({divisor} : {RAT}) ≠ 0"), None)
         if proof is None:

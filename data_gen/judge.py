@@ -31,10 +31,11 @@ from data_gen.formal import (
     theorem,
     variables,
 )
-from data_gen.lean import LeanSession, complaint
+from data_gen.lean import LeanSession, with_proof
 from data_gen.records import Attempt, Judgement, Outcome, StepVerdict, Verdict
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import read_json
+from rltpf.prover.complaint import complaint
 from rltpf.prover.prover import Prover
 from rltpf.records import canonical_json
 
@@ -229,7 +230,7 @@ class _ChainJudge:
     async def _judge_step(self, text: str, step: FormalStep) -> StepVerdict:
         statement = self._statement(self._settled, step)
         if not (elaboration := await self._lean.elaborates(statement)).verified:
-            raise Refusal("not_elaborated", complaint(statement, elaboration.messages))
+            raise Refusal("not_elaborated", complaint(statement, elaboration))
         await self._refuse_zero_division(step)
         await self._refuse_vacuity(statement, step)
         if step.claim is None:
@@ -246,10 +247,11 @@ class _ChainJudge:
             if other is not None and await self._disproof(step, other) is None:
                 raise Refusal("percentage", f"`{step.claim}` is refuted, but the step's percentage may mean `{other}`.")
             return StepVerdict(text, step.claim, "false", "refuted", disproof)
+        trouble = complaint(statement if step.proof is None else with_proof(statement, step.proof), report)
         if report.status == "timeout":
-            raise Refusal("timeout", complaint(statement, report.messages))
+            raise Refusal("timeout", trouble)
         is_final = len(self._settled) == len(self._texts) - 1
-        raise Refusal("underdetermined" if is_final else "unproved", complaint(statement, report.messages))
+        raise Refusal("underdetermined" if is_final else "unproved", trouble)
 
     async def _disproof(self, step: FormalStep, claim: str) -> str | None:
         name = f"step_{len(self._settled) + 1}_denied"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from rltpf.prover.prover import Prover
-from rltpf.prover.report import LeanMessage, Report
+from rltpf.prover.report import Report
 from rltpf.records import Record
-
-MAX_ERRORS = 8
 
 
 class InfraError(Exception):
@@ -52,15 +51,15 @@ class LeanSession:
     async def proof_of(self, statement: str, model_proof: str | None) -> tuple[str | None, Report]:
         """A Lean text that proves the statement, with the report of the check that accepted exactly this text.
 
-        The model's own proof is tried first, then the tactic cascade. None where neither closes it; the report then
-        tells why.
+        The model's own proof is tried first, then the tactic cascade. None where neither closes it. The report then is
+        on the statement with the model's own proof; if there is none, or Lean did not decide on it, it has no messages.
         """
-        report: Report | None = None
+        own: Report | None = None
         if model_proof is not None:
             text = with_proof(statement, model_proof)
-            report = self._count(await self._prover.check(statement, text))
-            if report.verified:
-                return text, report
+            own = self._count(await self._prover.check(statement, text))
+            if own.verified:
+                return text, own
         found = self._count(await self._prover.close_goal(statement, "claim"))
         if found.verified:
             # The cascade's word is not enough: what is labelled is byte for byte what was checked.
@@ -68,7 +67,10 @@ class LeanSession:
             checked = self._count(await self._prover.check(statement, text))
             if checked.verified:
                 return text, checked
-        return None, report if report is not None and report.messages else found
+        if own is not None and own.decided:
+            return None, own
+        # What Lean says of the cascade's tactics is about a text that the model did not write.
+        return None, dataclasses.replace(found, detail="", messages=())
 
     async def close(self) -> None:
         await self._prover.close()
@@ -78,13 +80,3 @@ def with_proof(statement: str, tactics: str) -> str:
     """A statement with a tactic block as its proof."""
     block = "\n".join(f"  {line}" for line in tactics.strip("\n").splitlines())
     return f"{statement} := by\n{block}"
-
-
-def complaint(text: str, messages: tuple[LeanMessage, ...]) -> str:
-    """Lean's errors for a repair prompt: the text with line numbers, then at most `MAX_ERRORS` messages."""
-    numbered = "\n".join(f"{number:>3} | {line}" for number, line in enumerate(text.splitlines(), start=1))
-    errors = [message for message in messages if message.severity == "error"]
-    lines = [f"line {m.line}, column {m.column}: {m.text.strip()}" for m in errors[:MAX_ERRORS]]
-    if len(errors) > MAX_ERRORS:
-        lines.append(f"... and {len(errors) - MAX_ERRORS} more errors")
-    return f"{numbered}\n" + "\n".join(lines or ["Lean found neither a proof of the claim nor one of its negation."])

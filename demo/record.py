@@ -84,7 +84,7 @@ async def check(parts: list[Path]) -> int:
     """Take the authored questions of these files through the real stages; the number of surprises."""
     teacher = Teacher(parts)
     model, prover = TeacherModel(teacher), build_prover(ProverConfig(toolchain="embedded"))
-    formaliser = Formaliser(model, prover, Sampling(), 5)
+    formaliser = Formaliser(model, prover, lambda role: Sampling(), 5)
     judge = Judge(model, prover, Sampling(), 5)
     surprises = 0
 

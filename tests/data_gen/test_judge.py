@@ -133,6 +133,46 @@ def test_repair_keeps_settled_steps(judged) -> None:  # type: ignore[no-untyped-
     assert "step_1 : sold = 9" in question, "Lean's text with the proved step is shown"
 
 
+@pytest.mark.parametrize(
+    ("proof", "complaint"),
+    [
+        # The cascade's tactics are none of the model's.
+        (None, "Lean found neither a proof of the claim nor one of its negation."),
+        ("sorry", "`sorry` leaves something unproved"),
+        (
+            "rw [h_kept]",
+            """\
+7:6: error: Unknown identifier `h_kept`
+  5 |     (eaten : Rat) (eaten_def : eaten = eggs - kept) :
+  6 |     eaten = 3 := by
+> 7 |   rw [h_kept]
+
+6:17: error: unsolved goals
+eggs kept answer : Rat
+h_eggs : eggs = 16
+h_answer : answer = eggs - kept
+eaten : Rat
+eaten_def : eaten = eggs - kept
+⊢ eaten = 3
+  4 |     (h_answer : answer = eggs - kept)
+  5 |     (eaten : Rat) (eaten_def : eaten = eggs - kept) :
+> 6 |     eaten = 3 := by
+  7 |   rw [h_kept]""",
+        ),
+    ],
+)
+def test_complaint_of_an_unproved_step(judged, proof: str | None, complaint: str) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: She eats 3 eggs.\nThe answer is 3."
+    telescope = "(eggs kept answer : Rat)\n(h_eggs : eggs = 16)\n(h_answer : answer = eggs - kept)"
+    eaten = {"definitions": [{"name": "eaten", "type": "Rat", "value": "eggs - kept"}], "claim": "eaten = 3"}
+    judgement, script = judged(
+        answer, *[[{**eaten, "proof": proof}, entry("answer = 3")]] * 2, telescope=telescope, repairs=1
+    )
+    assert (judgement.verdict, judgement.reason) == ("error", "unproved")
+    assert judgement.attempts[0].complaint == complaint
+    assert f"Entry 1 failed:\n{complaint}\n" in script.requests[1].messages[1].content
+
+
 def test_model_proof_that_fails_is_no_failure(judged) -> None:  # type: ignore[no-untyped-def]
     steps = [{**SOLD, "proof": "norm_num [sold_def]"}, {**EARNED, "proof": "subst_vars\ngrind"}, entry("answer = 18")]
     judgement, _ = judged(RIGHT, steps)
