@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from data_gen.answers import answer_prompt
 from rltpf.datasets import DatasetConfig, load_problems
 from rltpf.errors import InputError
+from rltpf.presets import after_hashes
 from rltpf.records import Problem
 
 
@@ -24,14 +25,10 @@ class Benchmark:
     """The user message for a question: the words that the training rows use."""
 
 
-def _after_hashes(solution: str) -> str:
-    return solution.rpartition("####")[2].strip() if "####" in solution else ""
-
-
 BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
-        Benchmark("gsm8k", 1, _after_hashes),
+        Benchmark("gsm8k", 1, after_hashes),
         Benchmark("jsonl", 1, str.strip),
     )
 }
@@ -39,9 +36,16 @@ BENCHMARKS = {
 
 def load(benchmark: Benchmark, dataset: DatasetConfig) -> list[Problem]:
     """The rows in order, `answer` being the gold final answer; raises `InputError` naming every row without one."""
+    if dataset.preset:
+        if benchmark.name not in ("jsonl", dataset.preset):
+            raise InputError(
+                f"dataset.preset: {dataset.preset} is not the benchmark {benchmark.name}: set benchmark: jsonl"
+            )
+        return load_problems(dataset)
     rows = [dataclasses.replace(row, answer=benchmark.gold(row.answer)) for row in load_problems(dataset)]
     faults = [
-        f"{dataset.path}: row {number}: {dataset.answer_column} gives no final answer as {benchmark.name} writes them"
+        f"{dataset.path}: row {number}: {dataset.answer_column or 'answer'} gives no final answer "
+        f"as {benchmark.name} writes them"
         for number, row in enumerate(rows, 1)
         if not row.answer
     ]

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from rltpf.config import Config
 from rltpf.datasets import DatasetConfig
-from rltpf.llm.settings import LLMConfig
+from rltpf.llm.settings import ModelConfig
 
 
-class SolverConfig(LLMConfig):
+class SolverConfig(ModelConfig):
     temperature: float = Field(0.0, ge=0, le=0)
     """Always 0: pass@1 is scored greedily."""
 
@@ -21,7 +21,8 @@ class EvaluateConfig(Config):
     output_dir: Path
     """Run directory; a run that was killed continues here."""
     benchmark: Literal["gsm8k", "jsonl"] = "gsm8k"
-    """`gsm8k`: the gold answer follows `####`; `jsonl`: the answer column is the gold answer."""
+    """`gsm8k`: the gold answer follows `####`; `jsonl`: the answer column is the gold answer, or what
+    `dataset.preset` reads from it."""
     dataset: DatasetConfig
     """The benchmark's rows."""
     llm: SolverConfig

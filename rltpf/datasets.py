@@ -1,11 +1,13 @@
-"""Solved problems from a file or the hub, as `Problem` records. A column mapping in the config names the columns."""
+"""Solved problems from a file, a folder or the hub, as `Problem` records. The config names the columns or a preset."""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +15,27 @@ from pydantic import Field
 
 from rltpf.config import Config
 from rltpf.errors import InputError
+from rltpf.presets import PLAIN, PRESETS, Layout, PresetName, fitting
 from rltpf.records import Problem, content_id
 
 _MOST_FAULTS = 20
+_MOST_MEGABYTES = 16  # in a line: one that is longer is no problem, and a file without line ends would fill the memory
 
 
 class DatasetConfig(Config):
     path: str
-    """A .jsonl or .parquet file, a folder that `save_to_disk` wrote, or a hub id such as openai/gsm8k."""
+    """A .jsonl, .csv or .parquet file, a folder that `save_to_disk` wrote, or a hub id such as openai/gsm8k."""
     name: str | None = None
     """Configuration of a hub data set, such as main."""
     split: str = "train"
     """Split of a hub data set or a folder."""
-    question_column: str = "question"
-    answer_column: str = "answer"
-    """The worked solution or final answer; other columns travel along."""
+    preset: PresetName | None = None
+    """The benchmark that the rows are from: its columns are known, and how a final answer is read from them."""
+    question_column: str | None = None
+    """Instead of the preset's columns of the question; `question` without a preset."""
+    answer_column: str | None = None
+    """Instead of the preset's answer column, and read in the same way; `answer` without a preset, which is the worked
+    solution or final answer as it stands."""
     limit: int | None = Field(None, ge=1)
     """Only the first rows."""
 
@@ -35,26 +43,27 @@ class DatasetConfig(Config):
 def load_problems(config: DatasetConfig) -> list[Problem]:
     """The problems in the order of the data; raises `InputError` with a line for every wrong row.
 
+    With a preset `answer` is the final answer alone, and `extra` keeps the whole row; without one, the other columns.
     An id depends on question and answer alone. Rows that repeat a problem are kept, told apart by their count.
     """
+    layouts = _layouts(config)
     problems: list[Problem] = []
     faults: list[str] = []
     seen: Counter[str] = Counter()
     for place, row in islice(_rows(config), config.limit):
-        fault = row if isinstance(row, str) else _fault(config, row)
-        if fault or isinstance(row, str):
-            faults.append(f"{place}: {fault}")
+        solved = row if isinstance(row, str) else _solved(config, layouts, row)
+        if isinstance(solved, str):
+            faults.append(f"{place}: {solved}")
             if len(faults) == _MOST_FAULTS:
                 faults.append(f"{config.path}: the first {_MOST_FAULTS} faults are shown")
                 break
             continue
-        rest = dict(row)
-        question, answer = rest.pop(config.question_column), str(rest.pop(config.answer_column))
+        question, answer, extra = solved
         identity = content_id(question, answer)
         repeats = seen[identity]
         seen[identity] += 1
         name = content_id(question, answer, repeats) if repeats else identity
-        problems.append(Problem(name, question, answer, rest))
+        problems.append(Problem(name, question, answer, extra))
     if faults:
         raise InputError(*faults)
     if not problems:
@@ -64,15 +73,56 @@ def load_problems(config: DatasetConfig) -> list[Problem]:
 
 def read_jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any] | str]]:
     """(`file:line`, row) of a JSONL file without its blank lines; a line that is no JSON object gives its fault."""
+    for number, line in enumerate(_lines(path), start=1):
+        if line.strip():
+            yield f"{path}:{number}", _parse(line)
+
+
+def read_csv(path: Path) -> Iterator[tuple[str, dict[str, Any] | str]]:
+    """(`file:line`, row) of a CSV file (RFC 4180, a header first, blank lines skipped), every value a text.
+
+    A row with more or fewer fields than the header gives its fault, and so does wrong quoting, which ends the file.
+    """
+    # A limit of the whole process, 128 KiB at first, which a worked solution can pass.
+    csv.field_size_limit(_MOST_MEGABYTES * 10**6)
+    reader = csv.reader(_lines(path), strict=True)
+    header: list[str] = []
+    start = 1
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield f"{path}:{number}", _parse(line)
+        for fields in reader:
+            place, start = f"{path}:{start}", reader.line_num + 1
+            if not fields:
+                continue
+            if not header:
+                header = fields
+                if twice := [name for name, times in Counter(header).items() if times > 1]:
+                    raise InputError(f"{place}: the header has the column {twice[0]!r} twice: rename one")
+            elif len(fields) != len(header):
+                yield place, f"has to have the header's {len(header)} fields, and has {len(fields)}"
+            else:
+                yield place, dict(zip(header, fields, strict=True))
+    except csv.Error as error:
+        yield f"{path}:{start}", f"is not CSV: {error}: check the quotes from here on"
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """The lines of a text file with their ends; raises `InputError` naming the line that is none."""
+    try:
+        with path.open("rb") as file:
+            for number in count(1):
+                line = file.readline(_MOST_MEGABYTES * 10**6 + 1)
+                if len(line) > _MOST_MEGABYTES * 10**6:
+                    raise InputError(f"{path}:{number}: is longer than {_MOST_MEGABYTES} MB: write one row a line")
+                if not line:
+                    return
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                if "\0" in text:
+                    raise InputError(f"{path}:{number}: holds a NUL byte, so this is no text file")
+                yield text
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text") from None
+        raise InputError(f"{path}:{number}: is not UTF-8 text") from None
 
 
 def _parse(line: str) -> dict[str, Any] | str:
@@ -87,27 +137,38 @@ def _parse(line: str) -> dict[str, Any] | str:
 
 def _rows(config: DatasetConfig) -> Iterable[tuple[str, dict[str, Any] | str]]:
     path = Path(config.path)
-    if path.suffix in (".jsonl",):
+    if path.suffix == ".jsonl":
         return read_jsonl(path)
-    if path.suffix and not path.exists():
+    if path.suffix == ".csv":
+        return read_csv(path)
+    # A hub id may have a dot too, as in AI-MO/NuminaMath-1.5.
+    if path.suffix[1:].isalpha() and not path.exists():
         raise InputError(f"{path}: No such file or directory")
     return ((f"{config.path}: row {number}", row) for number, row in enumerate(_load(config, path), start=1))
 
 
 def _load(config: DatasetConfig, path: Path) -> Any:
+    if path.is_file() and path.suffix not in (".parquet", ".json"):
+        raise InputError(f"{path}: is no .jsonl, .csv or .parquet file")
     import datasets
 
+    hint = ""
     try:
         if path.is_file():
             return datasets.load_dataset(path.suffix[1:], data_files=config.path, split="train")
         if path.is_dir() and (path / "dataset_info.json").exists():
             return datasets.load_from_disk(config.path)
         if path.is_dir() and (path / "dataset_dict.json").exists():
-            return datasets.load_from_disk(config.path)[config.split]
+            splits = datasets.load_from_disk(config.path)
+            if config.split not in splits:
+                raise ValueError(f"it has no split {config.split!r}, but {', '.join(splits)}: set split")
+            return splits[config.split]
+        if path.is_dir():
+            hint = ": name a .jsonl, .csv or .parquet file in it, or a folder that save_to_disk wrote"
         return datasets.load_dataset(config.path, config.name, split=config.split)
     # The library raises a dozen kinds of errors, all of which mean that this data cannot be had.
     except Exception as error:
-        raise InputError(f"{config.path}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+        raise InputError(f"{config.path}: cannot be loaded: {' '.join(str(error).split())[:300]}{hint}") from None
 
 
 def is_text(value: Any) -> bool:
@@ -119,16 +180,40 @@ def is_text(value: Any) -> bool:
     return True
 
 
-def _fault(config: DatasetConfig, row: dict[str, Any]) -> str:
-    for key, column in (("question_column", config.question_column), ("answer_column", config.answer_column)):
-        if column not in row:
-            return f"has no column {column!r}: set {key} to one of {', '.join(row)}"
-    question, answer = row[config.question_column], row[config.answer_column]
-    if not isinstance(question, str) or not question.strip():
-        return f"{config.question_column} has to be a text, and is {question!r}"
-    # JSON true is a Python int, and no answer.
-    if isinstance(answer, bool) or not isinstance(answer, str | int | float) or answer == "":
-        return f"{config.answer_column} has to be a text or a number, and is {answer!r}"
-    if not is_text([question, answer]):
+def _layouts(config: DatasetConfig) -> list[Layout]:
+    """The layouts of the preset, with the columns that the config names in their place."""
+    named: dict[str, Any] = {}
+    if config.question_column:
+        named["question"] = (config.question_column,)
+    if config.answer_column:
+        named["answer"] = config.answer_column
+    layouts = PRESETS[config.preset] if config.preset else (Layout(("question",), "answer", PLAIN),)
+    return [dataclasses.replace(layout, **named) for layout in layouts]
+
+
+def _solved(config: DatasetConfig, layouts: list[Layout], row: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | str:
+    """Question, answer and extra of a row, or what is wrong with it."""
+    layout = next((layout for layout in layouts if not layout.missing(row)), None)
+    if layout is None:
+        fault = _missing(config, layouts[0], row)
+        if config.path.endswith(".jsonl"):
+            return fault
+        # In a table the columns are the same in every row, and one line says it.
+        raise InputError(f"{config.path}: {fault}")
+    solved = layout.solved(row)
+    if isinstance(solved, str):
+        return solved
+    if not is_text(solved):
         return "holds a lone surrogate, which is half a character"
-    return ""
+    return *solved, row if config.preset else {key: row[key] for key in row if key not in layout.columns}
+
+
+def _missing(config: DatasetConfig, layout: Layout, row: dict[str, Any]) -> str:
+    column = layout.missing(row)[0]
+    if column == layout.options:
+        way = "the columns are"
+    else:
+        way = f"set {'answer_column' if column == layout.answer else 'question_column'} to one of"
+    fault = f"has no column {column!r}: {way} {', '.join(row)}"
+    presets = [] if config.question_column or config.answer_column else fitting(row)
+    return f"{fault} (did you mean dataset.preset: {' or '.join(presets)}?)" if presets else fault

@@ -25,6 +25,19 @@ def test_jsonl_takes_the_answer_as_it_is(tmp_path: Path) -> None:
     assert load(BENCHMARKS["jsonl"], dataset)[0].answer == "\\frac{1}{2}"
 
 
+def test_a_preset_gives_the_gold_answers_of_its_own_benchmark_and_of_jsonl(tmp_path: Path) -> None:
+    dataset = write(tmp_path / "rows.jsonl", [{"question": "How many?", "answer": "9 * 2 = 18\n#### 18"}])
+    dataset = dataset.model_copy(update={"preset": "gsm8k"})
+    for name in ("gsm8k", "jsonl"):
+        assert [row.answer for row in load(BENCHMARKS[name], dataset)] == ["18"]
+
+
+def test_a_preset_of_another_benchmark_is_refused(tmp_path: Path) -> None:
+    dataset = write(tmp_path / "rows.jsonl", []).model_copy(update={"preset": "svamp"})
+    with pytest.raises(InputError, match=r"preset: svamp is not the benchmark gsm8k: set benchmark: jsonl"):
+        load(BENCHMARKS["gsm8k"], dataset)
+
+
 def test_every_row_without_a_gold_answer_is_named(tmp_path: Path) -> None:
     rows = [{"question": "q", "answer": a} for a in ("#### 1", "18", "#### 3", "####")]
     with pytest.raises(InputError) as caught:

@@ -82,7 +82,19 @@ def test_faults_stop_at_twenty(tmp_path: Path) -> None:
         ("none.jsonl", None, r"none\.jsonl: No such file or directory"),
         ("none.parquet", None, r"none\.parquet: No such file or directory"),
         ("empty.jsonl", b"", r"empty\.jsonl: holds no rows"),
-        ("binary.jsonl", b"\xff\xfe\x00", r"binary\.jsonl: is not UTF-8 text"),
+        ("binary.jsonl", b"{}\n\xff\xfe\x00", r"binary\.jsonl:2: is not UTF-8 text"),
+        ("nul.jsonl", b"\x00\x01", r"nul\.jsonl:1: holds a NUL byte, so this is no text file"),
+        ("long.jsonl", b"\n" + b"[" * 16_000_001, r"long\.jsonl:2: is longer than 16 MB: write one row a line"),
+        ("none.csv", None, r"none\.csv: No such file or directory"),
+        ("empty.csv", b"", r"empty\.csv: holds no rows"),
+        ("header.csv", b"question,answer\n", r"header\.csv: holds no rows"),
+        ("twice.csv", b"\nquestion,answer,answer\n", r"twice\.csv:2: the header has the column 'answer' twice"),
+        ("packed.csv", b"\x1f\x8b\x08", r"packed\.csv:1: is not UTF-8 text"),
+        ("utf16.csv", "question,answer\nq,1".encode("utf-16-be"), r"utf16\.csv:1: holds a NUL byte"),
+        ("open.csv", b'question,answer\nq,1\n"r,2\ns,3\n', r"open\.csv:3: is not CSV: unexpected end of data: check"),
+        ("quote.csv", b'question,answer\n"q"r,1\n', r"quote\.csv:2: is not CSV: ',' expected after '\"': check"),
+        ("rows.txt", b"question", r"rows\.txt: is no \.jsonl, \.csv or \.parquet file"),
+        ("rows.parquet", b"PAR1", r"rows\.parquet: cannot be loaded: "),
         ("deep.jsonl", b"[" * 100_000, r"deep\.jsonl:1: is not usable JSON: it nests too deep"),
         ("half.jsonl", rb'{"question": "\ud83d", "answer": "1"}', r"half\.jsonl:1: holds a lone surrogate"),
     ],
@@ -97,6 +109,68 @@ def test_unusable_files_are_clear_faults(tmp_path: Path, name: str, content: byt
 def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_bytes(b'\xef\xbb\xbf{"question": "q", "answer": "1"}\r\n\r\n')
     assert load(tmp_path / "d.jsonl") == [Problem(content_id("q", "1"), "q", "1", {})]
+
+
+def test_csv_is_read_with_its_quotes_marks_and_line_ends_and_every_value_as_text(tmp_path: Path) -> None:
+    content = b'\xef\xbb\xbf question ,answer,level\r\n"two\r\nlines, ""quoted""",2.50,\r\n\r\n' + "∀,x,3".encode()
+    (tmp_path / "d.csv").write_bytes(content)
+    assert load(tmp_path / "d.csv", question_column=" question ") == [
+        Problem(content_id('two\r\nlines, "quoted"', "2.50"), 'two\r\nlines, "quoted"', "2.50", {"level": ""}),
+        Problem(content_id("∀", "x"), "∀", "x", {"level": "3"}),
+    ]
+
+
+def test_a_long_field_of_a_csv_is_read(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(f"question,answer\nq,{'9' * 200_000}\n")
+    assert len(load(tmp_path / "d.csv")[0].answer) == 200_000
+
+
+def test_wrong_rows_of_a_csv_are_named_by_the_line_that_they_begin_on(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text('question,answer\n"q\nq",1,2\nq\n,1\nq,\nq,1\n')
+    with pytest.raises(InputError) as caught:
+        load(tmp_path / "d.csv")
+    assert [fault.replace(f"{tmp_path}/", "") for fault in caught.value.faults] == [
+        "d.csv:2: has to have the header's 2 fields, and has 3",
+        "d.csv:4: has to have the header's 2 fields, and has 1",
+        "d.csv:5: question has to be a text, and is ''",
+        "d.csv:6: answer has to be a text or a number, and is ''",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "fault"),
+    [
+        ("Body,Question,Answer", {}, "'question': set question_column to one of Body, Question, Answer"
+         " (did you mean dataset.preset: svamp?)"),
+        ("problem,answer", {}, "'question': set question_column to one of problem, answer"
+         " (did you mean dataset.preset: math500 or aime or amc?)"),
+        ("Body,Question,Answer", {"preset": "gsm8k"}, "'question': set question_column to one of Body, Question, Answer"
+         " (did you mean dataset.preset: svamp?)"),
+        ("question,correct", {"preset": "aqua"}, "'options': the columns are question, correct"),
+        ("question,solution", {}, "'answer': set answer_column to one of question, solution"),
+        ("question,answer", {"answer_column": "Answer"}, "'Answer': set answer_column to one of question, answer"),
+    ],
+)  # fmt: skip
+def test_a_missing_column_of_a_table_is_one_fault_that_names_the_preset_that_fits(
+    tmp_path: Path, header: str, options: dict[str, str], fault: str
+) -> None:
+    (tmp_path / "d.csv").write_text(f"{header}\n" + f"{header}\n" * 3)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path / "d.csv", **options)
+    assert str(caught.value) == f"{tmp_path}/d.csv: has no column {fault}"
+
+
+def test_a_folder_without_data_and_a_split_that_is_not_there_are_clear_faults(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes.md").write_text("no data")
+    with pytest.raises(InputError, match=r"folder: cannot be loaded: .*: name a .* that save_to_disk wrote") as caught:
+        load(tmp_path / "folder")
+    assert len(str(caught.value).splitlines()) == 1
+    table = datasets.Dataset.from_list([{"question": "q", "answer": "1"}])
+    datasets.DatasetDict({"train": table, "test": table}).save_to_disk(tmp_path / "splits")
+    with pytest.raises(InputError, match=r"splits: cannot be loaded: it has no split 'dev', but train, test"):
+        load(tmp_path / "splits", split="dev")
 
 
 def test_parquet_and_saved_folders_load_like_jsonl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
