@@ -1,14 +1,15 @@
-"""`rltpf generate` and `rltpf judge` on the command line."""
+"""`rltpf generate`, `rltpf merge` and `rltpf judge` on the command line."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from pathlib import Path
 from typing import Any
 
 
 def register(subparsers: Any) -> None:
-    """Add `generate` and `judge` to the subparsers of the command line."""
+    """Add `generate`, `merge` and `judge` to the subparsers of the command line."""
     from rltpf.cli import add_config_arguments
 
     generate = subparsers.add_parser(
@@ -20,6 +21,17 @@ def register(subparsers: Any) -> None:
     )
     add_config_arguments(generate, "data_gen.config:GenerateConfig")
     generate.set_defaults(run=run_generate)
+
+    merge = subparsers.add_parser(
+        "merge",
+        help="join the shards of a generate run",
+        description="Joins the shards that `generate` made with --num_shards and --shard_id, or in an array of SLURM, "
+        "into the data sets of one run. Needs no model and no Lean. The last shard to finish does it, too.",
+        epilog="example: rltpf merge runs/gsm8k",
+    )
+    merge.add_argument("output_dir", metavar="OUTPUT_DIR", type=Path, help="the shards' output_dir")
+    merge.add_argument("--overwrite", action="store_true", help="remove what output_dir holds beside the shards")
+    merge.set_defaults(run=run_merge)
 
     judge = subparsers.add_parser(
         "judge",
@@ -37,15 +49,31 @@ def register(subparsers: Any) -> None:
 def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import GenerateConfig
     from data_gen.dry_run import show_generation
+    from data_gen.merge import merge_if_last
     from data_gen.pipeline import generate
     from rltpf.config import load
     from rltpf.runs import RunDirectory
+    from rltpf.shards import WHOLE, find_shard
 
     config = load(GenerateConfig, args.config, overrides)
+    shard = find_shard(config.num_shards, config.shard_id)
+    config = config.model_copy(update=shard.settings())
     if args.dry_run:
         return show_generation(config)
-    with RunDirectory.open(config.output_dir, config, "generate", args.overwrite) as run:
-        return asyncio.run(generate(config, run))
+    shard.refuse_other_division(config.output_dir)
+    with RunDirectory.open(shard.folder(config.output_dir), config, "generate", args.overwrite) as run:
+        code = asyncio.run(generate(config, run, shard))
+    if code == 0 and shard != WHOLE:
+        merge_if_last(config.output_dir, shard, args.overwrite)
+    return code
+
+
+def run_merge(args: argparse.Namespace, overrides: list[str]) -> int:
+    from data_gen.merge import merge
+    from rltpf.cli import refuse_overrides
+
+    refuse_overrides(overrides)
+    return merge(args.output_dir, args.overwrite)
 
 
 def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:

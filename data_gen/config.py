@@ -27,6 +27,10 @@ class GenerateConfig(Config):
     """Repairs of a formalisation (R of algorithm 1)."""
     seed: int = 42
     """The k-th answer to a question is sampled with seed + k."""
+    num_shards: int | None = Field(None, ge=1)
+    """Parts of the problems, each taken by a process of its own; 1 divides nothing. None: SLURM_ARRAY_TASK_COUNT."""
+    shard_id: int | None = Field(None, ge=0)
+    """The part that this process takes, from 0. None: this task's place in SLURM's array."""
 
 
 class JudgeConfig(Config):

@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from data_gen.allocate import allocate
@@ -21,12 +22,13 @@ from data_gen.records import Answer, Question
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
-from rltpf.llm.model import ChatModel, ModelError, Sampling
+from rltpf.llm.model import ChatModel, ModelError
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
 from rltpf.records import Failure, Problem, content_id
 from rltpf.runs import Journal, RunDirectory
+from rltpf.shards import WHOLE, Shard, note_input
 
 # As many questions in flight keep both the model and Lean busy without holding more than this many in memory.
 QUESTIONS_IN_FLIGHT = 32
@@ -38,12 +40,12 @@ class Generation:
     def __init__(
         self, config: GenerateConfig, model: ChatModel, prover: Prover, questions: Journal, answers: Journal
     ) -> None:
-        sampling = Sampling(config.llm.temperature, config.llm.top_p, config.llm.max_tokens, config.seed)
+        sampling = partial(config.llm.sampling, seed=config.seed)
         self._config = config
         self._model = model
-        self._sampling = sampling
+        self._sampling = sampling("solver")
         self._formaliser = Formaliser(model, prover, sampling, config.repairs)
-        self._judge = Judge(model, prover, sampling, config.repairs)
+        self._judge = Judge(model, prover, sampling("formaliser"), config.repairs)
         self._questions = questions
         self._answers = answers
         self.unfinished: list[Failure] = []
@@ -94,8 +96,8 @@ class Generation:
         self._answers.append(answer.to_json())
 
 
-async def generate(config: GenerateConfig, run: RunDirectory) -> int:
-    """Run or continue a generation; writes the data sets and `metrics.json`. The exit code."""
+async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHOLE) -> int:
+    """Run or continue a generation, or a part of one; writes the data sets and `metrics.json`. The exit code."""
     started = time.monotonic()
     problems = load_problems(config.dataset)
     prover = build_prover(config.prover)
@@ -104,13 +106,17 @@ async def generate(config: GenerateConfig, run: RunDirectory) -> int:
     try:
         run.set_toolchain(prover.toolchain_id)
         generation = Generation(config, model, prover, questions, answers)
-        fresh = _journal_duplicates(problems, questions)
+        fresh = _journal_duplicates(problems, questions, shard)
         todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
         with Progress("questions", len(fresh), len(fresh) - len(todo), model.usage) as progress:
             await pipeline.run(
                 todo, generation.process, lambda _: None, concurrency=QUESTIONS_IN_FLIGHT, progress=progress
             )
-        metrics = _write(run, config, problems, questions, answers, len(generation.unfinished))
+        ids = [problem.id for problem in problems]
+        held = [identity for identity in ids if shard.holds(identity)]
+        metrics = write_data_sets(run, config, held, questions, answers, len(generation.unfinished))
+        if shard != WHOLE:
+            note_input(run, ids, shard)
         metrics["llm"] = model.usage.to_json()
         metrics["lean"]["toolchain"] = prover.toolchain_id
         metrics["wall_seconds"] = round(time.monotonic() - started, 1)
@@ -119,7 +125,7 @@ async def generate(config: GenerateConfig, run: RunDirectory) -> int:
         await prover.close()
         questions.close()
         answers.close()
-    return _report(run, metrics, generation.unfinished)
+    return report(run, metrics, generation.unfinished)
 
 
 def _is_done(problem: Problem, questions: Journal, answers: Journal, samples: int) -> bool:
@@ -129,38 +135,42 @@ def _is_done(problem: Problem, questions: Journal, answers: Journal, samples: in
     return row["error"] is not None or all(content_id(problem.id, number) in answers for number in range(samples))
 
 
-def _journal_duplicates(problems: Iterable[Problem], questions: Journal) -> list[Problem]:
-    """The problems whose question did not occur before; the others are journalled as lost at s0."""
+def _journal_duplicates(problems: Iterable[Problem], questions: Journal, shard: Shard) -> list[Problem]:
+    """The shard's problems whose question did not occur before, in any shard; its others are journalled as lost at
+    s0."""
     seen: set[str] = set()
     fresh = []
     for problem in problems:
         words = " ".join(problem.question.lower().split())
-        if words not in seen:
+        repeated = words in seen
+        seen.add(words)
+        if not shard.holds(problem.id):
+            continue
+        if not repeated:
             fresh.append(problem)
         elif problem.id not in questions:
             error = Failure("s0", "duplicate", "an earlier row asks the same question")
             questions.append(Question(problem.id, problem.question, problem.answer, error=error).to_json())
-        seen.add(words)
     return fresh
 
 
-def _write(
+def write_data_sets(
     run: RunDirectory,
     config: GenerateConfig,
-    problems: list[Problem],
+    ids: Sequence[str],
     questions: Journal,
     answers: Journal,
     unfinished: int,
 ) -> dict[str, Any]:
     """Write the data sets, in the order of the input whatever the order of the work was; the run's metrics."""
-    finished = [Question.from_json(row) for p in problems if (row := questions.get(p.id)) is not None]
+    finished = [Question.from_json(row) for identity in ids if (row := questions.get(identity)) is not None]
     judged: list[Answer] = []
     allocations = []
     for question in finished:
-        ids = [content_id(question.id, number) for number in range(config.answers_per_question)]
-        rows = [row for identity in ids if (row := answers.get(identity)) is not None]
+        numbers = range(config.answers_per_question)
+        rows = [row for n in numbers if (row := answers.get(content_id(question.id, n))) is not None]
         # A question with an answer missing has no row in table 1 yet.
-        if question.kept and len(rows) == len(ids):
+        if question.kept and len(rows) == len(numbers):
             samples = [Answer.from_json(row) for row in rows]
             judged += samples
             allocations.append(allocate(samples))
@@ -171,14 +181,15 @@ def _write(
     metrics = summarise(complete, judged, allocations)
     kept, verdicts = metrics["questions"]["kept"], metrics["answers"]
     lost = {**metrics["questions"]["lost"], "unfinished": unfinished}
-    pipeline.conserve("questions", len(problems), kept, lost)
+    pipeline.conserve("questions", len(ids), kept, lost)
     refused = {verdict: verdicts[verdict] for verdict in ("false", "error")}
     pipeline.conserve("answers", kept * config.answers_per_question, verdicts["verified"], refused)
     metrics["questions"]["unfinished"] = unfinished
     return metrics
 
 
-def _report(run: RunDirectory, metrics: dict[str, Any], unfinished: list[Failure]) -> int:
+def report(run: RunDirectory, metrics: dict[str, Any], unfinished: Sequence[Failure] = ()) -> int:
+    """Write `metrics.json` and say what there is; the exit code, 1 where problems are unfinished."""
     run.write("metrics.json", json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
     allocation = metrics["allocation"]
     print(f"{run.path / 'sft.jsonl'}: {allocation['sft_rows']} rows")

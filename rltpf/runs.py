@@ -20,7 +20,17 @@ from rltpf.config import Config, dump, result_settings
 from rltpf.errors import InputError
 from rltpf.journal import Journal, write_atomically
 
-__all__ = ["Journal", "RunDirectory", "installed_versions", "source_version", "write_atomically"]
+__all__ = [
+    "HeldError",
+    "Journal",
+    "RunDirectory",
+    "binding_settings",
+    "different_settings",
+    "installed_versions",
+    "read_manifest",
+    "source_version",
+    "write_atomically",
+]
 
 PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "lean-interact", "openai", "math-verify")
 _MANIFEST = "manifest.json"
@@ -28,6 +38,10 @@ _CONFIG = "config.yaml"
 _FORMAT = "rltpf run"
 _LOCK = ".lock"
 _FOLDERS = ("data", "plots")
+
+
+class HeldError(InputError):
+    """Another process is writing in the folder."""
 
 
 class RunDirectory:
@@ -59,7 +73,7 @@ class RunDirectory:
         except OSError as error:
             raise InputError(f"{output_dir}: cannot be written: {error.strerror}: choose another output_dir") from None
         try:
-            manifest = _read_manifest(output_dir)
+            manifest = read_manifest(output_dir)
             if manifest is None and (foreign := _foreign_files(output_dir)):
                 raise InputError(
                     f"{output_dir}: is neither empty nor a run directory (it holds {foreign[0]}): "
@@ -181,7 +195,7 @@ def _acquire(folder: Path) -> int:
     except BlockingIOError:
         owner = os.pread(lock, 1000, 0).decode(errors="replace").strip() or "another process"
         os.close(lock)
-        raise InputError(f"{folder}: is being written by {owner}: wait for it, or choose another output_dir") from None
+        raise HeldError(f"{folder}: is being written by {owner}: wait for it, or choose another output_dir") from None
     except OSError:
         os.close(lock)
         raise
@@ -190,12 +204,19 @@ def _acquire(folder: Path) -> int:
     return lock
 
 
-def _read_manifest(folder: Path) -> dict[str, Any] | None:
+def read_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of a run directory; None where the folder is none, or is not there."""
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.get("format") == _FORMAT else None
+
+
+def binding_settings(folder: Path) -> dict[str, Any] | None:
+    """The settings that the next start in a folder has to keep; None where no run has left results."""
+    manifest = read_manifest(folder)
+    return None if manifest is None or _is_barren(folder) else manifest["settings"]
 
 
 def _foreign_files(folder: Path) -> list[str]:
@@ -236,17 +257,23 @@ def _differences(folder: Path, manifest: dict[str, Any], command: str, settings:
     ways_out = "pass --overwrite to start again, or choose another output_dir"
     if manifest["command"] != command:
         return [f"{folder}: holds a run of `{manifest['command']}`, not of `{command}`: {ways_out}"]
-    before = manifest["settings"]
-    missing = object()
     faults = [
-        f"{folder}: {key}: this run has {_show(before.get(key, missing), missing)}, "
-        f"and now it is {_show(settings.get(key, missing), missing)}"
-        for key in sorted(before.keys() | settings.keys())
-        if before.get(key, missing) != settings.get(key, missing)
+        f"{folder}: {key}: this run has {before}, and now it is {now}"
+        for key, before, now in different_settings(manifest["settings"], settings)
     ]
     if faults:
         faults.append(f"{folder}: to keep its results restore these settings; otherwise {ways_out}")
     return faults
+
+
+def different_settings(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(key, value before, value now) of every setting that is not the same; the values as JSON."""
+    missing = object()
+    return [
+        (key, _show(before.get(key, missing), missing), _show(now.get(key, missing), missing))
+        for key in sorted(before.keys() | now.keys())
+        if before.get(key, missing) != now.get(key, missing)
+    ]
 
 
 def _show(value: Any, missing: object) -> str:
