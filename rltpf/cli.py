@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import functools
 import importlib
 import os
@@ -16,6 +17,7 @@ from typing import Any, NoReturn
 from rltpf import __version__
 from rltpf.errors import InputError, RunError
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 _ENVIRONMENT = ("OPENAI_BASE_URL", "HF_HOME", "HF_HUB_OFFLINE", "WANDB_MODE", "CUDA_VISIBLE_DEVICES", "RLTPF_CACHE")
@@ -29,6 +31,17 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+class Once(argparse.Action):
+    """Stores a value; refuses an empty one, and a second one instead of forgetting the first."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
+        if not values:
+            raise argparse.ArgumentError(self, "has no value")
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "is given twice")
+        setattr(namespace, self.dest, values)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return FAILED
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        print(f"{place}{error.strerror or error}", file=sys.stderr)
+        way_out = ": make room and start the same command again" if error.errno in _NO_ROOM else ""
+        print(f"{place}{error.strerror or error}{way_out}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("interrupted; what is finished is kept: start the same command again to go on", file=sys.stderr)
@@ -57,6 +71,7 @@ def build_parser() -> Parser:
     """The whole command line. Subcommands set `run`, a function of (args, overrides) that returns the exit code."""
     from data_gen import commands as data
     from eval import commands as evaluation
+    from rltpf import config_commands as configs
     from rltpf import demo
     from rltpf.prover import commands as lean
     from rltpf.train import commands as train
@@ -66,7 +81,7 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
     environment.set_defaults(run=print_environment)
-    for module in (lean, data, train, evaluation, demo):
+    for module in (lean, data, train, evaluation, configs, demo):
         module.register(subparsers)
     return parser
 
@@ -77,7 +92,7 @@ def add_config_arguments(parser: argparse.ArgumentParser, config: str) -> None:
     The class is imported when help is asked for. The command loads it with
     `rltpf.config.load(Class, args.config, overrides)`.
     """
-    parser.add_argument("--config", metavar="FILE", help="YAML file; see configs/")
+    parser.add_argument("--config", metavar="FILE", action=Once, help="YAML file; see configs/")
     parser.add_argument(
         "--dry_run", action="store_true", help="print the resolved config and the first prompts, and stop"
     )

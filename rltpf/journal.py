@@ -92,9 +92,10 @@ class Journal:
             try:
                 while written < len(line):
                     written += os.pwrite(self._fd, line[written:], self._end + written)
-            except OSError:
+            except OSError as error:
                 with contextlib.suppress(OSError):
                     os.ftruncate(self._fd, self._end)
+                error.filename = str(self.path)
                 raise
             start, self._end = self._end, self._end + len(line)
             self._places.put(name, (0, start, len(line)))

@@ -30,7 +30,11 @@ def test_keys_may_hold_what_utf8_has_not() -> None:
 def test_a_full_temporary_folder_is_named_with_the_way_out() -> None:
     places = Places()
     places._database.execute("PRAGMA max_page_count = 3")
-    with pytest.raises(OSError, match="name another in TMPDIR") as raised:
+
+    def fill() -> None:
         for number in range(10_000):
             places.put(f"{number:016}", (0, number, 1))
+
+    with pytest.raises(OSError, match="name another in TMPDIR") as raised:
+        fill()
     assert raised.value.errno == errno.ENOSPC
