@@ -12,7 +12,7 @@ import re
 import types
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -24,7 +24,10 @@ from rltpf.errors import InputError
 class Config(BaseModel):
     """Base of every section: unknown keys are refused, values are never changed after loading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+    one_line: ClassVar[bool] = False
+    """Whether `--help` has one line for such a section instead of one for each of its keys."""
 
 
 ConfigT = TypeVar("ConfigT", bound=Config)
@@ -32,6 +35,21 @@ _Key = tuple[str, ...]
 
 SAME_RESULTS: dict[str, Any] = {"affects_results": False}
 """`json_schema_extra` of fields that change how a run goes but not what it finds: a resumed run may change them."""
+
+
+_LARGEST = 10**6  # bytes of a file: what is larger is no config, but weights or data given by mistake
+_MOST_VALUES = 10_000  # aliases of aliases can stand for more than any memory holds
+_DEEPEST = 50
+
+
+class Findings(NamedTuple):
+    """What is to be said of a config file that is looked at without its command line."""
+
+    faults: list[str]
+    left: list[str]
+    """Required keys that the file leaves to the command line."""
+    strangeness: int
+    """How little its keys look like those of this config: 1 for each that is close to a known one, 2 for others."""
 
 
 class Option(NamedTuple):
@@ -49,22 +67,64 @@ def load(cls: type[ConfigT], path: Path | str | None, overrides: Sequence[str] =
     Relative paths stay relative to the current directory. Types are strict ("3" is no integer, 1 no string), except
     that an integer serves as a float and a string as a path.
     """
-    values = _read(Path(path)) if path is not None else {}
+    values = read_yaml(Path(path)) if path is not None else {}
     given, faults = _overrides(cls, overrides)
     for key, value in given.items():
         _put(values, key, value)
     try:
-        text = json.dumps(values, default=str)
-    except ValueError:
-        raise InputError(f"{path or 'arguments'}: an alias stands inside its own anchor") from None
-    try:
-        # JSON mode is the strictness that fits YAML: lists for tuples, strings for paths, and no other conversion.
-        config = cls.model_validate_json(text, strict=True)
+        config = _validate(cls, values)
     except ValidationError as error:
-        faults += _faults(cls, error, values, set(given), path)
+        found = _faults(cls, error, values)
+        faults += [f"{_source(fault, set(given), path)}: {fault.what}" for fault in found]
     if faults:
         raise InputError(*faults)
     return config
+
+
+def examine(cls: type[Config], values: dict[str, Any], source: str) -> Findings:
+    """What is wrong with the values of a file; `source` goes before every fault."""
+    try:
+        _validate(cls, values)
+    except ValidationError as error:
+        found = _faults(cls, error, values)
+    else:
+        found = []
+    left = [".".join(key) for fault in found if fault.kind == "missing" for key in _required(cls, fault.key)]
+    wrong = [fault for fault in found if fault.kind != "missing"]
+    unknown = [fault for fault in wrong if fault.kind == "extra_forbidden"]
+    return Findings(
+        [f"{_source(fault, set(), source)}: {fault.what}" for fault in wrong],
+        left,
+        sum(1 if "did you mean" in fault.what else 2 for fault in unknown),
+    )
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file; raises `InputError` where there is none, or one that can be no config."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+        if len(data) > _LARGEST:
+            raise InputError(f"{path}: is larger than a megabyte: a config is a YAML file")
+        values = _parse(data.decode("utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: a config is a YAML file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is not UTF-8 text") from None
+    except yaml.MarkedYAMLError as error:
+        place = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else str(path)
+        raise InputError(f"{place}: not valid YAML: {error.problem}") from None
+    except yaml.YAMLError:
+        raise InputError(f"{path}: is not YAML text: it holds control characters") from None
+    except RecursionError:
+        raise InputError(f"{path}: is not usable YAML: {_TOO_DEEP}") from None
+    if values is None:
+        raise InputError(f"{path}: is empty: write `key: value` lines")
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: is {_short(values)}, and has to be a mapping: write `key: value` lines")
+    if fault := _unusable(values):
+        raise InputError(f"{path}: is not usable YAML: {fault}")
+    return values
 
 
 def dump(config: Config) -> str:
@@ -76,7 +136,7 @@ def describe(cls: type[Config]) -> list[Option]:
     """Every key of a config with type, default and docstring, nested sections as dotted keys."""
     return [
         Option(".".join(path), _type_name(field.annotation), _default(field), inspect.cleandoc(field.description or ""))
-        for path, field in _fields(cls)
+        for path, field in _fields(cls, whole=False)
     ]
 
 
@@ -90,7 +150,8 @@ def result_settings(config: Config) -> dict[str, Any]:
             value = getattr(section, name)
             if isinstance(value, Config):
                 visit(value, f"{prefix}{name}.")
-            elif field.json_schema_extra != SAME_RESULTS:
+            # A section may leave out of its JSON what was not given.
+            elif field.json_schema_extra != SAME_RESULTS and name in plain:
                 flat[prefix + name] = plain[name]
 
     visit(config, "")
@@ -103,6 +164,10 @@ class _Loader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(
+                    None, None, "`<<` is not supported: write the keys out", key_node.start_mark
+                )
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
                 raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is no text", key_node.start_mark)
@@ -110,6 +175,16 @@ class _Loader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, f"duplicate key {key!r}", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        # What PyYAML lets through at 2024-13-45, at `!!bool x`, and at an integer of 5000 digits.
+        except (ValueError, LookupError, AttributeError):
+            kind = node.tag.rpartition(":")[2]
+            raise yaml.constructor.ConstructorError(
+                None, None, f"{_short(node.value)} is no usable {kind}", node.start_mark
+            ) from None
 
 
 class _Dumper(yaml.SafeDumper):
@@ -128,26 +203,36 @@ def _parse(text: str) -> Any:
     return yaml.load(text, _Loader)  # _Loader is a SafeLoader
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        values = _parse(text)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: --config takes a YAML file") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not UTF-8 text") from None
-    except yaml.MarkedYAMLError as error:
-        place = f"{path}:{error.problem_mark.line + 1}" if error.problem_mark else str(path)
-        raise InputError(f"{place}: not valid YAML: {error.problem}") from None
-    except yaml.YAMLError:
-        raise InputError(f"{path}: is not YAML text: it holds control characters") from None
-    except RecursionError:
-        raise InputError(f"{path}: is not usable YAML: it nests too deep") from None
-    if values is None:
-        raise InputError(f"{path}: is empty: write `key: value` lines")
-    if not isinstance(values, dict):
-        raise InputError(f"{path}: is a {type(values).__name__}, and has to be a mapping: write `key: value` lines")
-    return values
+_TOO_DEEP = f"it nests more than {_DEEPEST} deep, or an alias stands inside its own anchor"
+
+
+def _unusable(value: Any) -> str:
+    """Why a YAML value can be no value of a config, whichever; empty where it can."""
+    nodes = [(value, 0)]
+    seen = 0
+    while nodes:
+        node, depth = nodes.pop()
+        seen += 1
+        if depth > _DEEPEST:
+            return _TOO_DEEP
+        if seen > _MOST_VALUES:
+            return f"it holds more than {_MOST_VALUES} values, with those that aliases stand for"
+        if isinstance(node, dict):
+            nodes += [(inner, depth + 1) for item in node.items() for inner in item]
+        elif isinstance(node, list):
+            nodes += [(inner, depth + 1) for inner in node]
+        # Neither can be in the name of a file, and half a character cannot be in UTF-8 at all.
+        elif isinstance(node, str) and re.search("[\0\ud800-\udfff]", node):
+            return f"{_short(node)} holds a zero byte or half a character"
+        # Those who take the numbers, torch and servers among them, overflow.
+        elif isinstance(node, int) and not -(2**63) <= node < 2**63:
+            return f"{_short(node)} has more than 64 bits"
+    return ""
+
+
+def _validate(cls: type[ConfigT], values: dict[str, Any]) -> ConfigT:
+    # JSON mode is the strictness that fits YAML: lists for tuples, strings for paths, and no other conversion.
+    return cls.model_validate_json(json.dumps(values, default=str), strict=True)
 
 
 def _overrides(cls: type[Config], words: Sequence[str]) -> tuple[dict[_Key, Any], list[str]]:
@@ -164,14 +249,24 @@ def _overrides(cls: type[Config], words: Sequence[str]) -> tuple[dict[_Key, Any]
         name, equals, text = word[2:].partition("=")
         key = tuple(name.replace("-", "_").split("."))
         if not equals and (not rest or rest[0].startswith("--")):
-            given[key] = True
+            if _keys(cls, key):
+                faults.append(f"--{name}: is a section: write --{name}.KEY VALUE")
+            elif key in known and bool not in _branches(known[key].annotation):
+                faults.append(f"--{name}: has no value: write --{name} VALUE")
+            else:
+                given[key] = True
             continue
         if not equals:
             text = rest.pop(0)
         try:
-            given[key] = _parse_value(text, known.get(key))
-        except yaml.YAMLError:
-            faults.append(f"--{name}: {text!r} is not a YAML value")
+            value = _parse_value(text, known.get(key))
+        except (yaml.YAMLError, RecursionError):
+            faults.append(f"--{name}: {_short(text)} is not a YAML value")
+            continue
+        if fault := _unusable(value):
+            faults.append(f"--{name}: is not usable: {fault}")
+        else:
+            given[key] = value
     return given, faults
 
 
@@ -198,10 +293,14 @@ def _put(values: dict[str, Any], key: _Key, value: Any) -> None:
     values[last] = value
 
 
-def _faults(
-    cls: type[Config], error: ValidationError, values: dict[str, Any], given: set[_Key], path: Path | str | None
-) -> list[str]:
-    found: dict[_Key, str] = {}
+class _Fault(NamedTuple):
+    key: _Key
+    kind: str
+    what: str
+
+
+def _faults(cls: type[Config], error: ValidationError, values: dict[str, Any]) -> list[_Fault]:
+    found: dict[_Key, _Fault] = {}
     for entry in error.errors():
         # Pydantic appends the branch of a union to the place: follow the data only as far as it goes.
         place: list[str] = []
@@ -211,14 +310,19 @@ def _faults(
             if inside or entry["type"] == "missing":
                 place.append(str(part))
                 node = node[part] if inside else None
-        found.setdefault(tuple(place), _explain(cls, tuple(place), dict(entry), node))
-    lines = []
-    for key, what in found.items():
-        name = ".".join(key)
-        overridden = any(key[: len(option)] == option for option in given)
-        source = f"--{name}" if overridden else f"{path}: {name}" if path is not None else name
-        lines.append(f"{source}: {what}" if key else f"{path or 'config'}: {what}")
-    return lines
+        key = tuple(place)
+        found.setdefault(key, _Fault(key, entry["type"], _explain(cls, key, dict(entry), node)))
+    return list(found.values())
+
+
+def _source(fault: _Fault, given: set[_Key], path: Path | str | None) -> str:
+    """Where a value comes from, and its key."""
+    key, name = fault.key, ".".join(fault.key)
+    # An option for a key inside what is no section makes a section of it.
+    inside = fault.kind != "value_error"
+    if any(key[: len(option)] == option or (inside and key == option[: len(key)]) for option in given):
+        return f"--{name}"
+    return ": ".join(filter(None, (str(path or ""), name))) or "config"
 
 
 def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any) -> str:
@@ -236,8 +340,12 @@ def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any) 
         return f"unknown key ({hint or 'known: ' + ', '.join(siblings)})"
     if kind == "value_error":
         return str(entry["ctx"]["error"])
-    message = "Input should be a section of keys" if kind == "model_type" else entry["msg"]
-    what = f"{message.replace('Input should', 'should', 1)}, and is {_short(value)}"
+    message = {"model_type": "Input should be a section of keys", "tuple_type": "Input should be a list"}.get(
+        kind, entry["msg"]
+    )
+    what = f"{message.partition(' ')[2]}, and is {_short(value)}"
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        what += " (in quotes it is text)"
     if kind == "literal_error" and isinstance(value, str):
         choices = re.findall(r"'([^']*)'", entry["ctx"]["expected"])
         if close := difflib.get_close_matches(value, choices, n=1):
@@ -246,7 +354,9 @@ def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any) 
 
 
 def _short(value: Any) -> str:
-    text = "a mapping" if isinstance(value, dict) else "empty" if value is None else repr(value)
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = "empty" if value is None else str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -262,31 +372,43 @@ def _section(field: FieldInfo) -> type[Config] | None:
     return None
 
 
-def _fields(cls: type[Config], prefix: _Key = ()) -> Iterator[tuple[_Key, FieldInfo]]:
-    """Leaves of the tree of sections."""
+def _fields(cls: type[Config], prefix: _Key = (), whole: bool = True) -> Iterator[tuple[_Key, FieldInfo]]:
+    """Leaves of the tree of sections; where it is not the whole tree, sections of `one_line` are leaves."""
     for name, field in cls.model_fields.items():
         section = _section(field)
-        if section is not None:
-            yield from _fields(section, (*prefix, name))
+        if section is not None and (whole or not section.one_line):
+            yield from _fields(section, (*prefix, name), whole)
         else:
             yield (*prefix, name), field
 
 
-def _keys(cls: type[Config], place: _Key) -> list[str]:
+def _required(cls: type[Config], place: _Key) -> Iterator[_Key]:
+    """The required keys at `place`: itself, or those of the section there."""
+    fields = _keys(cls, place)
+    if not fields:
+        yield place
+    for name, field in fields.items():
+        if field.is_required():
+            yield from _required(cls, (*place, name))
+
+
+def _keys(cls: type[Config], place: _Key) -> dict[str, FieldInfo]:
     """The keys of the section at `place`; none where the data went into something that is not a section."""
     section: type[Config] | None = cls
     for name in place:
         field = section.model_fields.get(name) if section else None
         section = _section(field) if field else None
-    return list(section.model_fields) if section else []
+    return section.model_fields if section else {}
 
 
 def _type_name(annotation: Any) -> str:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return "|".join(_type_name(branch) for branch in _branches(annotation) if branch is not types.NoneType)
     if get_origin(annotation) is Literal:
         return "|".join(map(str, get_args(annotation)))
-    names = [_type_name(branch) if get_origin(branch) is Literal else getattr(branch, "__name__", str(branch))
-             for branch in _branches(annotation)]  # fmt: skip
-    return "|".join(name for name in names if name != "NoneType").lower()
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        return "section"
+    return getattr(annotation, "__name__", str(annotation)).lower()
 
 
 def _default(field: FieldInfo) -> str | None:

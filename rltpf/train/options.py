@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Optional
+from typing import Any, Literal, Optional, Union
 
-import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from rltpf.cli import Once, Parser
+from rltpf.config import Findings, read_yaml
 from rltpf.errors import InputError
 
 Kind = Literal["sft", "dpo"]
@@ -43,8 +44,9 @@ class AdapterArguments:
 
 
 # Where the dataclasses behind the options live: (package, file, class).
-_CLASSES: dict[Kind, list[tuple[str, str, str]]] = {
+_CLASSES: dict[str, list[tuple[str, str, str]]] = {
     kind: [
+        ("rltpf", "train/options.py", "AdapterArguments"),
         ("transformers", "training_args.py", "TrainingArguments"),
         ("trl", "trainer/base_config.py", "_BaseConfig"),
         ("trl", f"trainer/{kind}_config.py", f"{kind.upper()}Config"),
@@ -54,6 +56,19 @@ _CLASSES: dict[Kind, list[tuple[str, str, str]]] = {
     ]
     for kind in ("sft", "dpo")
 }
+_CLASSES["accelerate"] = [
+    ("accelerate", "commands/config/config_args.py", name) for name in ("BaseConfig", "ClusterConfig")
+]
+_OWNERS = {"sft": "TRL's SFTConfig", "dpo": "TRL's DPOConfig", "accelerate": "accelerate's ClusterConfig"}
+_POSITIVE = (
+    "learning_rate", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps", "max_length",
+    "lora_r",
+)  # fmt: skip
+_NEEDED = {
+    "model_name_or_path": "add it to the YAML or pass --model_name_or_path",
+    "output_dir": "add it to the YAML or pass --output_dir",
+    "dataset_name": "pass --dataset_name with a .jsonl file, a folder or a hub id",
+}
 
 
 class _Names(dict[str, Any]):
@@ -61,14 +76,14 @@ class _Names(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         builtin = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
-        return builtin.get(name, {"Optional": Optional, "Literal": Literal}.get(name, Any))
+        return builtin.get(name, {"Optional": Optional, "Union": Union, "Literal": Literal}.get(name, Any))
 
 
 @cache
-def known_options(kind: Kind) -> dict[str, Any]:
-    """Name and type of every option of `kind`, read from the source of the installed TRL and transformers."""
-    options: dict[str, Any] = {"adapter_name_or_path": str | None, "eval_dataset_name": str | None}
-    options["overwrite_output_dir"] = bool
+def known_options(kind: str) -> dict[str, Any]:
+    """Name and type of every option of `sft` or `dpo`, read from the source of the installed TRL and transformers, or
+    of a config file of `accelerate`."""
+    options: dict[str, Any] = {}
     for package, file, name in _CLASSES[kind]:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
@@ -113,9 +128,9 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
             faults.append(f"{place} {fault}")
         else:
             checked[key] = value
-    if not isinstance(environment, dict):
-        faults.append(f"{args.config}: key `env` must map names to values")
-    faults += [] if faults else _required(checked)
+    faults += _environment_faults(environment, args.config)
+    if not faults:
+        faults = [f"`{key}` is missing: {_NEEDED[key]}" for key in _missing(checked)] + _conflicts(checked)
     if faults:
         raise InputError(*faults)
     os.environ.update({name: str(value) for name, value in environment.items()})
@@ -123,31 +138,43 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     return Options(kind, checked, [*(["--config", args.config] if args.config else []), *words])
 
 
+def examine(kind: str, values: dict[str, Any], source: str) -> Findings:
+    """What is wrong with the values of a file for `sft`, `dpo` or `accelerate`; `source` goes before every fault."""
+    faults, checked, strangeness = [], {}, 0
+    training = kind != "accelerate"
+    for key, value in values.items():
+        if key == "env" and training:
+            faults += _environment_faults(value, source)
+            continue
+        fault, checked[key] = _check(kind, key, value)
+        if fault:
+            faults.append(f"{source}: key {fault}")
+        if key not in known_options(kind):
+            strangeness += 1 if "did you mean" in fault else 2
+    if training and not faults:
+        faults = [f"{source}: {fault}" for fault in _conflicts(checked)]
+    return Findings(faults, _missing(values) if training else [], strangeness)
+
+
 def argument_parser(kind: Kind) -> argparse.ArgumentParser:
     """The parser of `python -m rltpf.train.sft` and `.dpo`; all other arguments are TRL's."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"python -m rltpf.train.{kind}",
-        allow_abbrev=False,
         description=f"Train with TRL's {kind.upper()}Trainer.",
         epilog=f"Any option of TRL's {kind.upper()}Config, ModelConfig and ScriptArguments overrides the file, such as "
         "--learning_rate 1e-4; and --adapter_name_or_path, --eval_dataset_name, --overwrite_output_dir.",
     )
-    parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, such as configs/train/*.yaml")
+    parser.add_argument(
+        "--config", metavar="FILE", action=Once, help="YAML in TRL's flat format, such as configs/train/*.yaml"
+    )
     return parser
 
 
 def _read_yaml(path: str) -> tuple[dict[str, Any], list[str]]:
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        return {}, [f"{path}: {error.strerror or error}; --config takes a YAML file such as configs/train/*.yaml"]
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        return {}, [f"{path}: not YAML: {' '.join(str(error).split())}"]
-    except RecursionError:
-        return {}, [f"{path}: not usable YAML: it nests too deep"]
-    if not isinstance(values, dict):
-        return {}, [f"{path}: holds no `key: value` pairs"]
-    return {str(key): value for key, value in values.items()}, []
+        return read_yaml(Path(path)), []
+    except InputError as error:
+        return {}, list(error.faults)
 
 
 def _split(overrides: Sequence[str], faults: list[str]) -> list[tuple[str, list[str]]]:
@@ -171,16 +198,18 @@ def _value(kind: Kind, name: str, words: list[str]) -> tuple[str, Any]:
     return name, words[0] if len(words) == 1 else words or True
 
 
-def _check(kind: Kind, key: str, value: Any) -> tuple[str, Any]:
+def _check(kind: str, key: str, value: Any) -> tuple[str, Any]:
     """A fault (or "") and the value as its type; one value stands for a list of one, as in TRL."""
     options = known_options(kind)
     if key not in options:
         close = difflib.get_close_matches(key, options, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"TRL's {kind.upper()}Config has no such option"
+        hint = f"did you mean `{close[0]}`?" if close else f"{_OWNERS[kind]} has no such option"
         return f"`{key}` is unknown: {hint}", None
     adapter = TypeAdapter(options[key])
     try:
-        return "", adapter.validate_python(value)
+        # A boolean is no number: that is a flag's value, where there is none.
+        checked = adapter.validate_python(value, strict=isinstance(value, bool))
+        return f"`{key}`: nan does not fit: it is no number" if checked != checked else "", checked
     except ValidationError as error:
         try:
             return "", adapter.validate_python([value])
@@ -188,14 +217,17 @@ def _check(kind: Kind, key: str, value: Any) -> tuple[str, Any]:
             return f"`{key}`: {value!r} does not fit: {error.errors()[0]['msg'].lower()}", None
 
 
-def _required(values: dict[str, Any]) -> list[str]:
-    faults = [
-        f"`{key}` is missing: add it to the YAML or pass --{key}"
-        for key in ("model_name_or_path", "output_dir")
-        if not values.get(key)
-    ]
-    if not values.get("dataset_name") and not values.get("datasets"):
-        faults.append("`dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id")
+def _environment_faults(environment: Any, source: str) -> list[str]:
+    return [] if isinstance(environment, dict) else [f"{source}: key `env` must map names to values"]
+
+
+def _missing(values: dict[str, Any]) -> list[str]:
+    """What a run needs and these values lack."""
+    return [key for key in _NEEDED if not values.get(key) and not (key == "dataset_name" and values.get("datasets"))]
+
+
+def _conflicts(values: dict[str, Any]) -> list[str]:
+    faults = []
     if values.get("dataset_streaming") or values.get("streaming"):
         faults.append("streaming is not supported: the rows are checked before the training starts")
     if values.get("adapter_name_or_path") and values.get("use_peft"):
@@ -203,6 +235,9 @@ def _required(values: dict[str, Any]) -> list[str]:
             "`adapter_name_or_path` goes on training that adapter and `use_peft` makes a new one: "
             "give one of the two (--use_peft false)"
         )
-    if values.get("learning_rate", 1.0) <= 0:
-        faults.append(f"`learning_rate` is {values['learning_rate']}: nothing would be learned")
+    faults += [
+        f"`{key}` is {values[key]}: nothing would be learned"
+        for key in _POSITIVE
+        if values.get(key) is not None and values[key] <= 0
+    ]
     return faults

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, model_validator
 
-from rltpf.config import SAME_RESULTS, Config, Option, describe, dump, load, result_settings
+from rltpf.config import SAME_RESULTS, Config, Findings, Option, describe, dump, examine, load, result_settings
 from rltpf.errors import InputError
 
 
@@ -38,6 +38,10 @@ class Outer(Config):
 
 
 GOOD = "output_dir: runs/a\nllm:\n  name: m\n"
+
+
+TOO_DEEP = "it nests more than 50 deep, or an alias stands inside its own anchor"
+LAUGHS = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
 
 
 def write(folder: Path, text: str | bytes) -> Path:
@@ -100,7 +104,7 @@ def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, 
         ("", "c.yaml: is empty: write `key: value` lines"),
         ("# only a comment\n", "c.yaml: is empty: write `key: value` lines"),
         ("- a\n- b\n", "c.yaml: is a list, and has to be a mapping: write `key: value` lines"),
-        ("hello", "c.yaml: is a str, and has to be a mapping: write `key: value` lines"),
+        ("hello", "c.yaml: is 'hello', and has to be a mapping: write `key: value` lines"),
         (b"\xff\xfe\x00a", "c.yaml: is not UTF-8 text"),
         (b"a\x00b: 1", "c.yaml: is not YAML text: it holds control characters"),
         ("a: [1,\nb: 2\n", "c.yaml:3: not valid YAML: expected ',' or ']', but got '<stream end>'"),
@@ -116,14 +120,15 @@ def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, 
             GOOD + "  zzz: 1\n",
             "c.yaml: llm.zzz: unknown key (known: backend, name, temperature, retries)",
         ),
+        (GOOD + "judge: {<<: {name: j}}\n", "c.yaml:4: not valid YAML: `<<` is not supported: write the keys out"),
         (GOOD + "1: 2\n", "c.yaml:4: not valid YAML: key 1 is no text"),
         (GOOD + "limit: '2'\n", "c.yaml: limit: should be a valid integer, and is '2'"),
         (GOOD + "limit: 2.0\n", "c.yaml: limit: should be a valid integer, and is 2.0"),
-        (GOOD + "limit: true\n", "c.yaml: limit: should be a valid integer, and is True"),
+        (GOOD + "limit: true\n", "c.yaml: limit: should be a valid integer, and is true"),
         (GOOD + "verbose: 1\n", "c.yaml: verbose: should be a valid boolean, and is 1"),
         (GOOD + "verbose: 'yes'\n", "c.yaml: verbose: should be a valid boolean, and is 'yes'"),
-        (GOOD + "tags: a\n", "c.yaml: tags: should be a valid array, and is 'a'"),
-        (GOOD + "tags: [a, 1]\n", "c.yaml: tags.1: should be a valid string, and is 1"),
+        (GOOD + "tags: a\n", "c.yaml: tags: should be a list, and is 'a'"),
+        (GOOD + "tags: [a, 1]\n", "c.yaml: tags.1: should be a valid string, and is 1 (in quotes it is text)"),
         (GOOD + "judge: 3\n", "c.yaml: judge: should be a section of keys, and is 3"),
         (GOOD + "judge: {}\n", "c.yaml: judge.name: is missing: add it to the YAML or pass --judge.name"),
         ("output_dir: a\nllm:\n", "c.yaml: llm: should be a section of keys, and is empty"),
@@ -132,8 +137,14 @@ def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, 
             "c.yaml: llm: is missing: add this section to the YAML (keys: backend, name, temperature, retries)",
         ),
         ("llm: {name: m}\n", "c.yaml: output_dir: is missing: add it to the YAML or pass --output_dir"),
-        ("output_dir: a\nllm: {name: 7}\n", "c.yaml: llm.name: should be a valid string, and is 7"),
-        ("output_dir: 3\nllm: {name: m}\n", "c.yaml: output_dir: should be a valid string, and is 3"),
+        (
+            "output_dir: a\nllm: {name: 7}\n",
+            "c.yaml: llm.name: should be a valid string, and is 7 (in quotes it is text)",
+        ),
+        (
+            "output_dir: 3\nllm: {name: m}\n",
+            "c.yaml: output_dir: should be a valid string, and is 3 (in quotes it is text)",
+        ),
         (GOOD + "  temperature: -1\n", "c.yaml: llm.temperature: should be greater than or equal to 0, and is -1"),
         (GOOD + "  temperature: hot\n", "c.yaml: llm.temperature: should be a valid number, and is 'hot'"),
         (
@@ -141,8 +152,35 @@ def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, 
             "c.yaml: llm.backend: should be 'openai' or 'replay', and is 'replai' (did you mean 'replay'?)",
         ),
         (GOOD + "limit: 3\n", "c.yaml: limit has to be even"),
-        ("a: " + "[" * 5000, "c.yaml: is not usable YAML: it nests too deep"),
-        ("a: &a [*a]", "c.yaml: an alias stands inside its own anchor"),
+        ("a: " + "[" * 5000, f"c.yaml: is not usable YAML: {TOO_DEEP}"),
+        ("a: " + "[" * 60 + "]" * 60, f"c.yaml: is not usable YAML: {TOO_DEEP}"),
+        ("a: &a [*a]", f"c.yaml: is not usable YAML: {TOO_DEEP}"),
+        ("a: &a {b: *a}", f"c.yaml: is not usable YAML: {TOO_DEEP}"),
+        (LAUGHS, "c.yaml: is not usable YAML: it holds more than 10000 values, with those that aliases stand for"),
+        (GOOD + "#" * 10**6, "c.yaml: is larger than a megabyte: a config is a YAML file"),
+        (GOOD + "tags: 2024-13-45\n", "c.yaml:4: not valid YAML: '2024-13-45' is no usable timestamp"),
+        (GOOD + "limit: !!int x\n", "c.yaml:4: not valid YAML: 'x' is no usable int"),
+        (GOOD + "limit: !!bool x\n", "c.yaml:4: not valid YAML: 'x' is no usable bool"),
+        (
+            GOOD + "limit: 1" + "0" * 5000 + "\n",
+            "c.yaml:4: not valid YAML: '10000000000000000000000000000000000000000000000000000000... is no usable int",
+        ),
+        (
+            GOOD + '  backend: "a\\0"\n',
+            "c.yaml: is not usable YAML: 'a\\x00' holds a zero byte or half a character",
+        ),
+        (
+            GOOD + '  backend: "\\ud800"\n',
+            "c.yaml: is not usable YAML: '\\ud800' holds a zero byte or half a character",
+        ),
+        (GOOD + "  temperature: .nan\n", "c.yaml: llm.temperature: should be a finite number, and is nan"),
+        (GOOD + "  temperature: .inf\n", "c.yaml: llm.temperature: should be a finite number, and is inf"),
+        (GOOD + f"limit: {2**63}\n", "c.yaml: is not usable YAML: 9223372036854775808 has more than 64 bits"),
+        (GOOD + "limit: .nan\n", "c.yaml: limit: should be a valid integer, and is nan"),
+        (
+            "output_dir: a\nllm: {name: no}\n",
+            "c.yaml: llm.name: should be a valid string, and is false (in quotes it is text)",
+        ),
     ],
 )
 def test_a_bad_file_gives_one_clear_line(tmp_path: Path, text: str | bytes, expected: str) -> None:
@@ -155,7 +193,17 @@ def test_a_bad_file_gives_one_clear_line(tmp_path: Path, text: str | bytes, expe
         (["--limt", "2"], "--limt: unknown key (did you mean 'limit'?)"),
         (["--name", "2"], "--name: unknown key (did you mean 'llm.name'?)"),
         (["--limit", "two"], "--limit: should be a valid integer, and is 'two'"),
-        (["--limit"], "--limit: should be a valid integer, and is True"),
+        (["--limit"], "--limit: has no value: write --limit VALUE"),
+        (["--limit", "--verbose"], "--limit: has no value: write --limit VALUE"),
+        (["--lm.name", "x"], "--lm: unknown key (did you mean 'llm'?)"),
+        (["--llm"], "--llm: is a section: write --llm.KEY VALUE"),
+        (["--limt"], "--limt: unknown key (did you mean 'limit'?)"),
+        (["--tags", "&a [*a]"], f"--tags: is not usable: {TOO_DEEP}"),
+        (
+            ["--tags", "[" * 5000],
+            "--tags: '[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[... is not a YAML value",
+        ),
+        (["--llm.name", "a\udcff"], "--llm.name: is not usable: 'a\\udcff' holds a zero byte or half a character"),
         (["--limit", "[1"], "--limit: '[1' is not a YAML value"),
         (["--llm", "3"], "--llm: should be a section of keys, and is 3"),
         (["stray"], "argument 'stray': belongs to no option: write --key value"),
@@ -179,7 +227,7 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_folder_are_clear_faults(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no\.yaml: No such file or directory: --config takes a YAML file"):
+    with pytest.raises(InputError, match=r"no\.yaml: No such file or directory: a config is a YAML file"):
         load(Outer, tmp_path / "no.yaml")
     with pytest.raises(InputError, match="Is a directory"):
         load(Outer, tmp_path)
@@ -188,6 +236,31 @@ def test_a_missing_file_and_a_folder_are_clear_faults(tmp_path: Path) -> None:
 def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     path = write(tmp_path, b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
     assert load(Outer, path).llm.name == "m"
+
+
+def test_anchors_are_accepted(tmp_path: Path) -> None:
+    config = load(Outer, write(tmp_path, "output_dir: a\nllm: &m {name: m, retries: 7}\njudge: *m\n"))
+    assert config.judge == config.llm == Inner(name="m", retries=7)
+
+
+def test_a_file_without_an_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(InputError, match="/dev/zero: is larger than a megabyte: a config is a YAML file"):
+        load(Outer, "/dev/zero")
+
+
+def test_a_file_alone_leaves_required_keys_to_the_command_line() -> None:
+    assert examine(Outer, {"judge": {}}, "c.yaml") == Findings([], ["output_dir", "llm.name", "judge.name"], 0)
+    assert examine(Outer, {"output_dir": "a", "llm": {"name": "m"}}, "c.yaml") == Findings([], [], 0)
+
+
+def test_keys_close_to_known_ones_are_less_strange() -> None:
+    found = examine(Outer, {"limt": 2, "zzz": 1, "limit": "x"}, "c.yaml")
+    assert found.strangeness == 3
+    assert found.faults == [
+        "c.yaml: limit: should be a valid integer, and is 'x'",
+        "c.yaml: limt: unknown key (did you mean 'limit'?)",
+        "c.yaml: zzz: unknown key (known: output_dir, llm, judge, limit, verbose, tags)",
+    ]
 
 
 # PyYAML reads its own unquoted NEL (U+0085) as a space.

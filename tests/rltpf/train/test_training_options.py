@@ -75,10 +75,12 @@ def test_trl_gets_the_arguments_in_one_form() -> None:
             "give one of the two (--use_peft false)",
         ),
         ([*NEEDED, "--learning_rate", "0"], "`learning_rate` is 0.0: nothing would be learned"),
+        ([*NEEDED, "--num_train_epochs", "-1"], "`num_train_epochs` is -1.0: nothing would be learned"),
+        ([*NEEDED, "--learning_rate", "nan"], "argument `learning_rate`: nan does not fit: it is no number"),
+        ([*NEEDED, "--learning_rate"], "argument `learning_rate`: True does not fit: input should be a valid number"),
         ([*NEEDED, "--streaming"], "streaming is not supported: the rows are checked before the training starts"),
         (["stray", *NEEDED], "argument `stray` belongs to no option: write --key value"),
-        (["--config", "none.yaml"], "none.yaml: No such file or directory; "
-         "--config takes a YAML file such as configs/train/*.yaml"),
+        (["--config", "none.yaml"], "none.yaml: No such file or directory: a config is a YAML file"),
     ],
 )  # fmt: skip
 def test_one_fault(argv: list[str], fault: str) -> None:
@@ -90,7 +92,7 @@ def test_yaml_that_is_no_mapping_is_one_line(tmp_path: Path, text: str) -> None:
     config = tmp_path / "c.yaml"
     config.write_text(text)
     (fault,) = faults("sft", "--config", str(config))
-    assert fault.startswith(f"{config}: ")
+    assert fault.startswith(f"{config}:")
     assert "\n" not in fault
 
 
