@@ -27,16 +27,30 @@ structure Outcome where
   state : Command.State
   commands : Array Syntax
 
-def elabCommands (input : Parser.InputContext) (parser : Parser.ModuleParserState) (state : Command.State) : IO Outcome := do
-  let final ← IO.processCommands input parser state
-  return { state := final.commandState, commands := final.commands }
+/-- Elaborates the commands one after the other, and none from the first on that does not parse. Lean itself would go on within the text
+after a syntax error, be it in the middle of a comment or a string, and elaborate what nobody who reads the text takes for a command. -/
+partial def elabCommands (input : Parser.InputContext) (parser : Parser.ModuleParserState) (state : Command.State) (commands : Array Syntax) :
+    IO Outcome := do
+  let scope := match state.scopes with
+    | scope :: _ => scope
+    | [] => { header := "" }
+  let context := { env := state.env, options := scope.opts, currNamespace := scope.currNamespace, openDecls := scope.openDecls }
+  let (command, next, messages) := Parser.parseCommand input context parser {}
+  if messages.hasErrors then return { state := { state with messages := state.messages ++ messages }, commands }
+  if Parser.isTerminalCommand command then return { state, commands := commands.push command }
+  if h : next.pos ≤ input.inputString.rawEndPos then
+    let one ← IO.processCommands { input with endPos := next.pos, endPos_valid := h } parser state
+    -- Its messages are those of this command alone.
+    elabCommands input next { one.commandState with messages := state.messages ++ one.commandState.messages } (commands.push command)
+  else
+    throw (IO.userError "the parser left the text")
 
 /-- Elaborates `text` on top of `state`, whose messages are dropped. -/
 def elabText (state : Command.State) (text : String) : IO Outcome := do
   let input := inputOf text.crlfToLf
   -- The parser expects the first command at its place, and skips comments and blank lines only after a token.
   let start := Parser.ParserFn.run Parser.whitespace input { env := state.env, options := {} } {} (Parser.mkParserState input.inputString)
-  elabCommands input { pos := start.pos } { state with messages := {} }
+  elabCommands input { pos := start.pos } { state with messages := {} } #[]
 
 /-- Elaborates a text that may begin with imports. `processHeader` is not used: the embedded Lean would make the text a module, whose
 theorems are private. -/
@@ -44,7 +58,9 @@ def elabFile (text : String) : IO Outcome := do
   let input := inputOf text.crlfToLf
   let (header, parser, messages) ← Parser.parseHeader input
   let env ← importModules (HeaderSyntax.imports header) {} 0 (loadExts := true)
-  elabCommands input parser (Command.mkState env messages {})
+  let state := Command.mkState env messages {}
+  -- Nothing runs what is defined here, so what does not compile is no fault: the embedded Lean lacks the code of many library functions.
+  elabCommands input parser { state with scopes := [{ header := "", isNoncomputable := true }] } #[]
 
 /-! ### Messages -/
 
@@ -199,6 +215,11 @@ structure Replay where
   done : NameSet := {}
   error : Option String := none
 
+def insertAll (names : List Name) (set : NameSet) : NameSet :=
+  match names with
+  | [] => set
+  | n :: rest => insertAll rest (set.insert n)
+
 mutual
 partial def replayAll (source : Environment) (names : Array Name) (i : Nat) (r : Replay) : IO Replay := do
   match r.error, names[i]? with
@@ -228,7 +249,6 @@ partial def replayInductives (source : Environment) (names : List Name) (r : Rep
   | [] => return r
   | n :: rest => match constant? source n with
     | some (.inductInfo v) =>
-      let r := { r with done := r.done.insert n }
       let r ← replayAll source v.type.getUsedConstants 0 r
       replayInductives source rest (← replayCtors source v.ctors r)
     | _ => return { r with error := some s!"{nameText n}: no such inductive type" }
@@ -261,7 +281,8 @@ partial def replayOne (source : Environment) (name : Name) (r : Replay) : IO Rep
     | .axiomInfo v => replayAdd name (.axiomDecl v) r
     | .opaqueInfo v => replayAdd name (.opaqueDecl v) r
     | .inductInfo v =>
-      let r ← replayInductives source v.all r
+      -- All types of a block are added at once, so none may be begun for its own sake when another one's constructors reach it.
+      let r ← replayInductives source v.all { r with done := insertAll v.all r.done }
       replayAdd name (.inductDecl v.levelParams v.numParams (inductives source v.all) false) r
     | .ctorInfo v => replaySame name v.type (← replayOne source v.induct r)
     | .recInfo v => match v.all with
@@ -416,14 +437,30 @@ structure Verdict where
   refusal : Option Refusal := none
   axioms : Array Name := #[]
 
+partial def levelsOf (names : List Name) : List Level :=
+  match names with
+  | [] => []
+  | n :: rest => mkLevelParam n :: levelsOf rest
+
+def sameLength (a b : List Name) : Bool :=
+  match a, b with
+  | [], [] => true
+  | _ :: a, _ :: b => sameLength a b
+  | _, _ => false
+
+/-- Whether a theorem has exactly this type, whatever it calls the universes. -/
+def hasType (info : TheoremVal) (levels : List Name) (type : Expr) : Bool :=
+  info.type == type
+    || (sameLength info.levelParams levels && info.type.instantiateLevelParams info.levelParams (levelsOf levels) == type)
+
 /-- Judges the constant `name` of `env`: a theorem of exactly the type `type`, from allowed axioms, that the kernel accepts again. -/
-def judge (base env : Environment) (name : Name) (type : Expr) (replayed : Array Name) (heartbeats : Nat) : IO Verdict := do
+def judge (base env : Environment) (name : Name) (levels : List Name) (type : Expr) (replayed : Array Name) (heartbeats : Nat) : IO Verdict := do
   match constant? env name with
   | none => return { refusal := some { reason := "missing_theorem", detail := s!"there is no theorem `{nameText name}`" } }
   | some (.thmInfo info) =>
     let walk := walkOne base env name {}
     let refuse (reason detail : String) : Verdict := { refusal := some { reason, detail }, axioms := walk.axioms }
-    unless info.type == type do return refuse "type_mismatch" s!"`{nameText name}` does not have the type of the statement"
+    unless hasType info levels type do return refuse "type_mismatch" s!"`{nameText name}` does not have the type of the statement"
     match forbidden? walk.axioms 0 with
     | some ax => return refuse "axioms" s!"`{nameText name}` rests on `{nameText ax}`"
     | none => pure ()
@@ -433,7 +470,7 @@ def judge (base env : Environment) (name : Name) (type : Expr) (replayed : Array
     | none => pure ()
     match constant? r.env name with
     | some (.thmInfo again) =>
-      if again.type == type then return { axioms := walk.axioms } else return refuse "replay" s!"`{nameText name}` changed its type"
+      if again.type == info.type then return { axioms := walk.axioms } else return refuse "replay" s!"`{nameText name}` changed its type"
     | _ => return refuse "replay" s!"`{nameText name}` is no theorem after the replay"
   | some c => return { refusal := some { reason := "not_a_theorem", detail := s!"`{nameText name}` is {kindOf c}, not a theorem" } }
 
@@ -445,7 +482,7 @@ def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := 
   let messages ← messagesJson o.state.messages.toArray 0 0 #[]
   let env := o.state.env
   let reached := (walkAll s.base.env s.before.env s.info.type.getUsedConstants 0 {}).seen
-  let v ← judge s.base.env env s.name s.info.type (newNames s.base.env env) replayHeartbeats
+  let v ← judge s.base.env env s.name s.info.levelParams s.info.type (newNames s.base.env env) replayHeartbeats
   -- The cause of a failed elaboration is its error; what is missing afterwards is only the consequence.
   if erred o.state then
     return ({ v with refusal := some { reason := "elaboration_error", detail := "the submission does not elaborate" } }, messages)
@@ -484,7 +521,7 @@ def prove (s : Statement) (type : Expr) (tactic : String) (heartbeats : Nat) : I
   let o ← elabText scratch (opening ++ tactic ++ "\n")
   let messages ← messagesJson o.state.messages.toArray 2 0 #[]
   if erred o.state then return ({ refusal := some { reason := "unproved", detail := "the tactic failed" } }, messages)
-  return (← judge s.base.env o.state.env goalTheorem type #[] (heartbeats * 1000), messages)
+  return (← judge s.base.env o.state.env goalTheorem levels type #[] (heartbeats * 1000), messages)
 
 /-! ### Traps: what a statement says that its author may not mean
 

@@ -45,7 +45,7 @@ def _reasons(reason: str, names: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), reason)
 
 
-# Looked for at the end of words and in documentation comments too: after a syntax error Lean may resume within either.
+# Looked for at the end of words too: with a token such as `[MOD`, Lean reads `[MODrun_cmd` as two.
 _RUNS_CODE = _reasons(
     "runs code at elaboration time",
     """run_cmd run_tac run_tacq run_conv run_elab run_meta by_elab by_elabq elab elab_rules initialize
@@ -67,8 +67,7 @@ _FORBIDDEN = (
     | _reasons("switches the kernel off", "skipKernelTC")
     | _reasons("belongs to the header", "import public meta")
     | _reasons("changes the statements after it", "default_instance unif_hint")
-    # A task outlives the check that started it.
-    | _reasons("reaches the host", "IO BaseIO EIO FilePath Task Promise sleep_heartbeats")
+    | _reasons("reaches the host", "IO BaseIO EIO FilePath sleep_heartbeats")
     # Programs of tactics (rules of `aesop`, preprocessors of `linarith`) can only be written with the names in these.
     | _reasons(
         "reaches Lean's own internals",
@@ -111,7 +110,7 @@ _ATTRIBUTES = slots.names(
 _ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[|\(\s*attr\s*:=")
 
 _NOTATIONS = slots.names("notation notation3 infix infixl infixr prefix postfix")
-_NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|[^\w\s'"`]+)\s*""")
+_NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|(?:(?!--|/-|-/)[^A-Za-z0-9_\s'"`])+)\s*""")
 
 _OPTION = re.compile(r"set_option\b\s*(\S*)\s*(\S*)")
 _HASH_COMMAND = re.compile(r"#[A-Za-z_]{2,}[!?]?")
@@ -187,13 +186,9 @@ def _word_hits(parts: Scan, mode: Mode) -> list[str]:
             hits.append(f"`{word}` reaches the host")
         elif word.endswith(tuple(_RUNS_CODE)):
             hits.append(f"`{word}` ends in a keyword that runs code or changes the syntax")
-    for word in dict.fromkeys(word for doc in parts.docs for word in words(doc)):
-        if word.endswith(tuple(_RUNS_CODE)):
-            hits.append(f"`{word}` in a documentation comment becomes a command after a syntax error")
-    for text in (parts.code, *parts.docs):
-        commands = dict.fromkeys(_HASH_COMMAND.findall(text))
-        hits += [f"`{c}` is a command" for c in commands if mode != "file" or c not in _PRINTING]
-        hits += _attribute_hits(text)
+    commands = dict.fromkeys(_HASH_COMMAND.findall(parts.code))
+    hits += [f"`{c}` is a command" for c in commands if mode != "file" or c not in _PRINTING]
+    hits += _attribute_hits(parts.code)
     if "eval%" in parts.code:
         hits.append("`eval%` runs code at elaboration time")
     if _LEAN_NAMESPACE.search(parts.code):
@@ -284,8 +279,8 @@ def _confusable_hits(code: str) -> list[str]:
 
 
 def _notation_hits(parts: Scan) -> list[str]:
-    """Symbols of letters and signs: with a symbol `§x`, Lean would read `§xrun_cmd` as `§x` and `run_cmd`."""
+    """Symbols of letters and signs, as Lean would read `§xrun_cmd` as `§x` and `run_cmd`; and those like comments."""
     if not _NOTATIONS & set(words(parts.code)):
         return []
     mixed = [symbol for symbol in parts.strings if not _NOTATION_SYMBOL.fullmatch(symbol)]
-    return [f"the notation symbol `{symbol}` mixes letters and signs" for symbol in mixed]
+    return [f"the notation symbol `{symbol}` mixes letters and signs, or is like a comment" for symbol in mixed]

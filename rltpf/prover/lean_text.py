@@ -1,9 +1,8 @@
 """Lean source as text: what is code, what is a comment or a string, and the code block of a model's reply.
 
 Lean's lexer depends on its token table, so text alone cannot always tell where a comment or string begins: `x <--y` is
-`x <- -y`, and `a \\/-b -/` holds no comment. After a syntax error Lean can even resume *inside* a string, and what
-looked like text becomes commands; documentation comments are not trusted either. `scan` therefore knows only the
-unambiguous forms and reports all others as problems; Lean divides a text without problems as `scan` does.
+`x <- -y`, and `a \\/-b -/` holds no comment. `scan` therefore knows only the unambiguous forms and reports all others
+as problems; Lean divides a text without problems as `scan` does, up to its first syntax error, where the judge stops.
 """
 
 from __future__ import annotations
@@ -27,7 +26,10 @@ _ESCAPE = r"""\\(?:[\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})"""
 _CHARACTER = rf"'(?:[^\\'\n]|{_ESCAPE})'"
 # All that a `'` may be: part of an identifier, a character literal, or part of a symbol such as `''` and `∑'`.
 _QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}|''|(?<=[^\s(\[{{⟨,])'")
-_AFTER_NAME = re.compile(rf"(?:^|[\s(⟨,.]){_IDENTIFIER}\s*$")
+_CLEAR_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}")
+# No token begins with one of these and goes on with the signs of a comment.
+_BEFORE_COMMENT = re.compile(r"[\w\s)\]}⟩,;]")
+_HOLE = re.compile(r"\{[^{}]*\}")
 
 _FENCE = re.compile(r"[ \t]*(`{3,})[ \t]*([^`\s]*)[^`]*")
 
@@ -38,7 +40,7 @@ class LeanBlockError(ValueError):
 
 @dataclass(frozen=True)
 class Scan:
-    """A source split up. `code` has its length and newlines, with comments and the contents of strings as spaces.
+    """A source split up. `code` has its length and newlines, with comments and strings as spaces.
 
     `strings` are the contents of the string literals and `docs` those of the documentation comments. `problems` says in
     words what Lean may read otherwise than this scan; with any of them, `code` must not be relied upon.
@@ -61,16 +63,15 @@ def scan(source: str) -> Scan:
         start, kind = opener.start(), opener.group()
         before = source[position:start]
         parts.append(before)
-        # Lean leaves a failed character literal two or three characters on, perhaps inside the string or comment;
-        # the prefixes `r#` and `s!` count.
-        if "'" in before.rstrip("#")[-5:] and (kind == '"' or not _AFTER_NAME.search(before)):
+        # The quote may begin a character literal, such as `'"'`, or end a symbol; the prefixes `r#` and `s!` count.
+        if "'" in _CLEAR_QUOTES.sub("", before[-80:]).rstrip("#")[-5:]:
             problems.append("a string or comment so close after `'` is ambiguous")
         if kind == '"':
             position, content = _string(source, start, problems)
             strings.append(content)
-            parts.append(f'"{_spaces(content)}{source[start + 1 + len(content) : position]}')
+            parts.append(f'"{_holes(content)}{source[start + 1 + len(content) : position]}')
             continue
-        if start and not source[start - 1].isspace():
+        if start and not _BEFORE_COMMENT.match(source[start - 1]) and not before.endswith("'"):
             problems.append(f"a comment right after `{source[start - 1]}` is ambiguous")
         if kind == "--":
             newline = source.find("\n", start)
@@ -79,8 +80,6 @@ def scan(source: str) -> Scan:
             position, content = _block(source, opener.end(), problems)
             if kind != "/-":
                 docs.append(content)
-                if "«" in content or not _divides(content, source[position:].partition("\n")[0]):
-                    problems.append('a documentation comment with `"`, `--` or `/-` is ambiguous')
         parts.append(_spaces(source[start:position]))
     parts.append(source[position:])
     code = "".join(parts)
@@ -92,6 +91,15 @@ def scan(source: str) -> Scan:
 
 def _spaces(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
+
+
+def _holes(content: str) -> str:
+    """The contents of a string as spaces, but for what is in braces: an interpolated string has code there."""
+    kept, position = "", 0
+    for hole in _HOLE.finditer(content):
+        kept += _spaces(content[position : hole.start()]) + hole.group()
+        position = hole.end()
+    return kept + _spaces(content[position:])
 
 
 def _string(source: str, start: int, problems: list[str]) -> tuple[int, str]:
@@ -109,8 +117,8 @@ def _string(source: str, start: int, problems: list[str]) -> tuple[int, str]:
         content = match.group(1)
         if "\\" in re.sub(_ESCAPE, "", content):
             problems.append("a string has an invalid escape")
-        if "{" in content:
-            problems.append("a string with `{` may hold code")
+        if "{" in _HOLE.sub("", content):
+            problems.append("a string with `{` may end within code")
         return match.end(), content
     problems.append("a string is not closed")
     return len(source), source[start + 1 :]
@@ -128,19 +136,6 @@ def _block(source: str, position: int, problems: list[str]) -> tuple[int, str]:
             return edge, source[position : match.start()]
     problems.append("a comment is not closed")
     return len(source), source[position:]
-
-
-def _divides(doc: str, rest: str) -> bool:
-    """Whether Lean, gone on inside this documentation comment after a syntax error, leaves it where it ends.
-
-    `rest` is what follows on its last line: a line comment in the documentation, or `--/` at its end, would hide it.
-    """
-    tail = " x" if rest.strip() else "\n x"
-    inner = f"{doc}-/{tail}"
-    if not re.search(r'"|--|/-', inner):
-        return True
-    parts = scan(inner)
-    return not parts.problems and not parts.docs and parts.code.endswith(tail)
 
 
 def blank(source: str) -> str:

@@ -35,7 +35,7 @@ _SCOPED_TACTIC = re.compile(r"\b(?:open(?: +scoped)?|set_option)(?P<names>(?: +[
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⌊": "⌋", "⌈": "⌉", "⟦": "⟧", "⟪": "⟫"}
 _CLOSERS = frozenset(_BRACKETS.values())
-_TOKEN = re.compile(r":=|=>|↦|<<<|[^\W\d][\w'!?]*|[0-9]\w*|\S")
+_TOKEN = re.compile(r":=|::|=>|↦|<<<|[^\W\d][\w'!?]*|[0-9]\w*|\S")
 _ATOM = re.compile(r"[\w.]")
 _BINDER_NAME = re.compile(r"[^\W\d][\w'!?]*")
 _QUANTIFIERS = names("∀ ∃ ∑ ∏ λ Σ Π ⋃ ⋂ ⨆ ⨅ ∫ fun forall exists")

@@ -63,6 +63,26 @@ def test_a_declaration_that_no_kernel_checked(prover: Prover) -> None:
     assert (report.status, report.reason) == ("rejected", "replay")
 
 
+@pytest.mark.usefixtures("no_gate")
+@pytest.mark.parametrize(
+    "text",
+    [
+        ": /-- #eval 5 -/",
+        'def s := "\\q #eval 5 "',
+        "def c := '-- #eval 5",
+        "theorem u : 1 = 1 := (rfl\n#eval 5",
+        "theorem u : 1 = 1 := by\n  · rfl )\n#eval 5",
+    ],
+)
+def test_after_a_syntax_error_nothing_is_elaborated(prover: Prover, text: str) -> None:
+    """Lean itself goes on within a comment or a string, and would evaluate what is in it."""
+    statement = "theorem t : 1 = 1"
+    report = asyncio.run(prover.check(statement, f"#eval 4\n{text}\n{statement} := rfl"))
+    assert (report.status, report.reason) == ("rejected", "elaboration_error")
+    assert [m.text for m in report.messages if m.severity != "error"] == ["4"]
+    assert len(report.messages) == 2
+
+
 def test_a_verified_report_names_its_axioms_and_toolchain(prover: Prover) -> None:
     report = asyncio.run(
         prover.check("theorem t (p : Prop) : p ∨ ¬p", "theorem t (p : Prop) : p ∨ ¬p := Classical.em p")

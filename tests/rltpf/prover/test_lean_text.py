@@ -73,7 +73,7 @@ def test_blank(source: str, code: str) -> None:
         ("/-/ x -/", "`/-/` and `/--/` are ambiguous"),
         # After an invalid escape Lean goes on inside the string.
         (r'"\q run_cmd"', "a string has an invalid escape"),
-        ('s!"{run_cmd}"', "a string with `{` may hold code"),
+        ('s!"{f "run_cmd"}"', "a string with `{` may end within code"),
         ('x"y"', "a string right after `x` is ambiguous"),
         ('xr"y"', "a string right after `r` is ambiguous"),
         ("x" + "r" + "#" * 69 + '"y"', "a string right after `#` is ambiguous"),
@@ -85,14 +85,8 @@ def test_blank(source: str, code: str) -> None:
         ("x 'ab", "a `'` that closes nothing is ambiguous"),
         ("0xrun_cmd", "the number `0` runs into a word"),
         ("0xabrun_cmd", "the number `0xab` runs into a word"),
-        *[
-            (source, 'a documentation comment with `"`, `--` or `/-` is ambiguous')
-            for source in [
-                '/-- " -/',  # gone on inside it, Lean would read a string that is not closed
-                "/-- x -- y -/ def z := 1",  # … or a comment to the end of the line
-                "/-- x «y -/",
-            ]
-        ],
+        ("'--' x", "a string or comment so close after `'` is ambiguous"),
+        ("x «-- y", "a comment right after `«` is ambiguous"),
     ],
 )
 def test_ambiguities_are_problems(source: str, problem: str) -> None:
@@ -100,10 +94,23 @@ def test_ambiguities_are_problems(source: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ['/-- The "sum". -/ def x := 1', "/-- one -- two -/\ndef x := 1", "/-- one -- two\nthree -/ def x := 1"]
+    "source",
+    [
+        "rw [h, h'] -- use h'",
+        "exact (f h')-- done",
+        "('a', \"a\")",
+        "x₁' -- y",
+        "0 -- y",
+        "/-- 5' 3\" -- x -/ def x := 1",
+        "a_very_long_name_that_is_longer_than_what_is_looked_at_because_it_goes_on_and_on_and_on' -- x",
+    ],
 )
-def test_documentation_that_lean_leaves_where_it_ends_is_no_problem(source: str) -> None:
+def test_what_lean_reads_in_one_way_only_is_no_problem(source: str) -> None:
     assert scan(source).problems == ()
+
+
+def test_of_an_interpolated_string_the_code_stays() -> None:
+    assert scan('s!"sorry {n + 1} sorry{m}"').code == 's!"      {n + 1}      {m}"'
 
 
 def test_parts_of_a_scan() -> None:
