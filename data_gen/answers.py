@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from data_gen import prompting
 from rltpf.llm.model import ChatModel, Request, Sampling
@@ -45,11 +45,6 @@ def answer_prompt(question: str) -> str:
 
 async def sample_answer(model: ChatModel, question: str, number: int, sampling: Sampling) -> str:
     """The `number`-th sampled answer (from 0) to a question; samples differ by their seed."""
-    seed = (sampling.seed or 0) + number
-    request = Request(
-        role="solver",
-        messages=prompting.messages("answer", question=question),
-        sampling=Sampling(sampling.temperature, sampling.top_p, sampling.max_tokens, seed),
-        attempt=number,
-    )
-    return (await model.complete(request)).text.strip()
+    seeded = replace(sampling, seed=sampling.seed or 0)
+    request = Request("solver", prompting.messages("answer", question=question), seeded)
+    return (await model.complete(request.sample(number))).text.strip()

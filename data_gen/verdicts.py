@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.llm import build_model
-from rltpf.llm.model import ModelError, Sampling
+from rltpf.llm.model import ModelError
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.records import Failure
@@ -76,12 +77,12 @@ def refuse_output(output: str) -> None:
 async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict[str, Any]]) -> int:
     """Judge the rows that have no verdict yet and journal each; the exit code, 1 where infrastructure kept some from
     a verdict."""
-    sampling = Sampling(config.llm.temperature, config.llm.top_p, config.llm.max_tokens, config.seed)
+    sampling = partial(config.llm.sampling, seed=config.seed)
     prover = build_prover(config.prover)
     model = build_model(config.llm, run.transcript)
     verdicts = run.journal("verdicts")
     formaliser = Formaliser(model, prover, sampling, config.repairs)
-    judge = Judge(model, prover, sampling, config.repairs)
+    judge = Judge(model, prover, sampling("formaliser"), config.repairs)
     unfinished: list[str] = []
 
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:

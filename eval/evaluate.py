@@ -104,7 +104,7 @@ async def _ask(
 def _refuse_other_weights(config: EvaluateConfig, run: RunDirectory) -> None:
     """A transcript knows a local model by its folder alone: retrained weights would get their predecessors' score."""
     folder = Path(config.llm.model)
-    if config.llm.backend != "transformers" or not folder.is_dir():
+    if config.llm.backend not in ("transformers", "vllm") or not folder.is_dir():
         return
     files = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern)})
     weights = {path.name: _digest(path) for path in files}

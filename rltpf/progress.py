@@ -16,9 +16,10 @@ LIVE_INTERVAL = 0.1
 
 
 class Progress:
-    """Counts of done and failed items, rate, time to go, model calls and tokens; a context manager around the stage.
+    """Counts of done and failed items, rate, time to go, model calls, tokens and what they cost.
 
-    `total` is None where the number of items is not known; `done` counts those that an earlier start finished.
+    A context manager around the stage. `total` is None where the number of items is not known; `done` counts those that
+    an earlier start finished.
     """
 
     def __init__(
@@ -90,6 +91,8 @@ class Progress:
             total = self._usage.total
             parts.append(f"{total.calls} calls ({total.cached} cached)")
             parts.append(f"{total.prompt_tokens + total.completion_tokens:,} tokens")
+            if total.cost:
+                parts.append(f"cost {total.cost:,.4f}")
         return f"{self._title}: " + ", ".join(parts)
 
 

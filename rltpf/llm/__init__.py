@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rltpf.errors import InputError
 from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import ChatModel
-from rltpf.llm.settings import LLMConfig
+from rltpf.llm.settings import ModelConfig, Roles
 from rltpf.llm.transcript import Transcript
+from rltpf.llm.usage import Usage
+
+# These go with each request: roles that differ in nothing else share a backend, and with it the loaded model.
+_PER_REQUEST = frozenset({"temperature", "top_p", "max_tokens", "prompt_price", "completion_price"})
 
 
-def build_model(config: LLMConfig, transcript: Path) -> CachedModel:
-    """The configured model behind the transcript at this path; raises `InputError` where the config cannot work."""
-    return CachedModel(_backend(config), Transcript(transcript))
+def build_model(config: ModelConfig, transcript: Path) -> CachedModel:
+    """The configured models, each role's own, behind the transcript at this path; raises `InputError` where the config
+    cannot work."""
+    backends: dict[Any, ChatModel] = {}
+
+    def backend(role: str) -> ChatModel:
+        own = config.for_role(role)
+        key = tuple(value for name, value in own if name not in _PER_REQUEST)
+        if key not in backends:
+            backends[key] = _backend(own)
+        return backends[key]
+
+    roles = {role: backend(role) for role in Roles.model_fields}
+    return CachedModel(backend(""), Transcript(transcript), roles, Usage(config.cost))
 
 
-def _backend(config: LLMConfig) -> ChatModel:
+def _backend(config: ModelConfig) -> ChatModel:
     if config.backend == "openai":
         from rltpf.llm.openai import OpenAIModel
 
@@ -25,6 +41,10 @@ def _backend(config: LLMConfig) -> ChatModel:
         from rltpf.llm.transformers import TransformersModel
 
         return TransformersModel(config)
+    if config.backend == "vllm":
+        from rltpf.llm.vllm import VLLMModel
+
+        return VLLMModel(config)
     from rltpf.llm.replay import ReplayModel
 
     if config.transcript is None:

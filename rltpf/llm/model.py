@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from rltpf.errors import RunError
@@ -25,15 +25,18 @@ class Sampling(Record):
     top_p: float = 1.0
     max_tokens: int = 1024
     seed: int | None = None
+    logprobs: bool = False
+    """Whether the reply comes with the log-probabilities of its tokens."""
 
 
 @dataclass(frozen=True)
 class Request(Record):
     """One question to a model.
 
-    `role` says on whose behalf (generator, formaliser, back_translator, judge, solver): it routes and accounts, and is
-    not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that would otherwise
-    be the same request, so that the second answer to a question is not the cached first one.
+    `role` says on whose behalf (generator, formaliser, back_translator, judge, rewriter, prover, solver): it routes and
+    accounts, and is not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that
+    would otherwise be the same request, so that the second answer to a question is not the cached first one; it is not
+    sent either, so `sample` makes another seed with it.
     """
 
     role: str
@@ -42,16 +45,26 @@ class Request(Record):
     schema: dict[str, Any] | None = None
     attempt: int = 0
 
+    def sample(self, number: int, stride: int = 1) -> Request:
+        """Another sample of this request, or itself for 0: the attempt `number` later, and its seed so many strides."""
+        seed = self.sampling.seed
+        sampling = replace(self.sampling, seed=None if seed is None else seed + number * stride)
+        return replace(self, attempt=self.attempt + number, sampling=sampling)
+
 
 @dataclass(frozen=True)
 class Completion(Record):
-    """A model's reply; `cached` is true where the transcript answered and nothing was paid."""
+    """A model's reply; `cached` is true where the transcript answered and nothing was paid.
+
+    `logprobs` has the reply's tokens as texts, each with its natural log-probability, where the request asked for them.
+    """
 
     text: str
     finish_reason: str = "stop"
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached: bool = False
+    logprobs: tuple[tuple[str, float], ...] | None = None
 
 
 class ModelError(RunError):
@@ -63,7 +76,7 @@ class ModelUnavailable(RunError):
 
 
 class ChatModel(Protocol):
-    """Anything that completes requests: `openai`, `transformers`, `replay`."""
+    """Anything that completes requests: `openai`, `transformers`, `vllm`, `replay`."""
 
     name: str
 

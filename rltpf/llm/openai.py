@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rltpf.errors import InputError
+from rltpf.llm.limits import RateLimit, estimate
 from rltpf.llm.model import Completion, ModelError, ModelUnavailable, Request
-from rltpf.llm.settings import LLMConfig
+from rltpf.llm.settings import ModelConfig
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -40,7 +41,7 @@ class OpenAIModel:
     Retries are ours and not the client's, so that Retry-After, cut replies and empty replies are all treated alike.
     """
 
-    def __init__(self, config: LLMConfig) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         from openai import AsyncOpenAI
 
         url = config.base_url or os.environ.get("OPENAI_BASE_URL")
@@ -54,6 +55,7 @@ class OpenAIModel:
         self._client = AsyncOpenAI(base_url=url, api_key=key or "EMPTY", max_retries=0, timeout=None)
         self._config = config
         self._slots = asyncio.Semaphore(config.max_concurrent)
+        self._limit = RateLimit(config.requests_per_minute, config.tokens_per_minute)
         self._schemas: bool | None = None
         """Whether the server takes `response_format`; None until it has shown it."""
         self._last_success = -1.0
@@ -61,14 +63,18 @@ class OpenAIModel:
     async def complete(self, request: Request) -> Completion:
         """The reply; raises `ModelError` after all retries, and `ModelUnavailable` where no request can succeed."""
         began = time.monotonic()
+        tokens = estimate(request)
         faults: list[_Fault] = []
         for number in range(self._config.retries + 1):
             if faults:
                 await asyncio.sleep(_wait(number, faults[-1].retry_after))
+            await self._limit.acquire(tokens)
             refused = len(faults) >= REFUSALS and all(fault.status == 500 for fault in faults[-REFUSALS:])
             async with self._slots:
                 outcome = await self._try(request, without_schema=refused and self._schemas is None)
             if isinstance(outcome, Completion):
+                if used := outcome.prompt_tokens + outcome.completion_tokens:
+                    self._limit.correct(tokens, used)
                 self._last_success = time.monotonic()
                 return outcome
             faults.append(outcome)
@@ -106,6 +112,9 @@ class OpenAIModel:
         if not completion.text.strip():
             hint = ": raise llm.max_tokens" if completion.finish_reason == "length" else ""
             return _Fault(f"an empty reply (finish_reason {completion.finish_reason}){hint}", outage=False)
+        if request.sampling.logprobs and completion.logprobs is None:
+            # Servers that know no logprobs ignore that they are asked for: no other request would fare better.
+            raise ModelUnavailable(f"{self._client.base_url} sends no logprobs for {self.name}: ask another server")
         if request.schema is not None:
             self._schemas = with_schema
         return completion
@@ -121,6 +130,8 @@ class OpenAIModel:
         }
         if sampling.seed is not None:
             parameters["seed"] = sampling.seed
+        if sampling.logprobs:
+            parameters["logprobs"] = True
         if with_schema:
             schema = {"name": "reply", "schema": request.schema, "strict": True}
             parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -129,18 +140,23 @@ class OpenAIModel:
         choices = getattr(reply, "choices", None)
         if not choices or getattr(choices[0], "message", None) is None:
             raise ValueError(f"{type(reply).__name__} without choices")
+        if refusal := getattr(choices[0].message, "refusal", None):
+            # A model that may not answer says so here, and not in the schema's terms.
+            raise ModelError(f"{self.name} declines to answer: {' '.join(refusal.split())[:300]}")
         usage = getattr(reply, "usage", None)
         return Completion(
             text=choices[0].message.content or "",
             finish_reason=choices[0].finish_reason or "stop",
             prompt_tokens=usage.prompt_tokens if usage else 0,
             completion_tokens=usage.completion_tokens if usage else 0,
+            logprobs=_logprobs(choices[0]) if sampling.logprobs else None,
         )
 
     def _judge(self, error: APIStatusError) -> _Fault:
         """A fault to try again after, or the error that ends the request or the run."""
         status, url = error.status_code, self._client.base_url
-        said = " ".join(str(error.message).split())[:300]
+        # Some servers repeat the key that they refuse.
+        said = " ".join(str(error.message).split()).replace(self._client.api_key, "***")[:300]
         if status in (401, 403):
             raise ModelUnavailable(f"{url} refuses the key in OPENAI_API_KEY ({said})")
         if status == 404:
@@ -150,6 +166,12 @@ class OpenAIModel:
         if status < 500 and status not in (408, 409, 429):
             raise ModelError(f"{self.name} at {url} refuses the request: {said}")
         return _Fault(said, outage=status != 500, retry_after=_retry_after(error), status=status)
+
+
+def _logprobs(choice: Any) -> tuple[tuple[str, float], ...] | None:
+    """The tokens of a reply with their log-probabilities; None where the server sent none."""
+    content = getattr(getattr(choice, "logprobs", None), "content", None)
+    return tuple((token.token, token.logprob) for token in content) if content else None
 
 
 def _wait(number: int, retry_after: float | None) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from rltpf.llm.model import ChatModel, ModelError, Request
@@ -29,15 +28,13 @@ async def complete_json(model: ChatModel, request: Request, parse: Callable[[Any
     """
     fault = ""
     for number in range(tries):
-        seed = request.sampling.seed
-        sampling = replace(request.sampling, seed=None if seed is None else seed + number * _RESEED)
-        reply = await model.complete(replace(request, attempt=request.attempt + number, sampling=sampling))
+        reply = await model.complete(request.sample(number, _RESEED))
         try:
             return parse(read_json(reply.text))
         except ValueError as error:
             fault = " ".join(str(error).split())[:300]
             if reply.finish_reason == "length":
-                fault = f"cut off at max_tokens {sampling.max_tokens}: {fault}"
+                fault = f"cut off at max_tokens {request.sampling.max_tokens}: {fault}"
     raise MalformedReply(f"{tries} replies did not obey the schema, the last one: {fault}")
 
 

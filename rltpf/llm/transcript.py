@@ -17,7 +17,9 @@ def request_key(model: str, request: Request) -> str:
         model,
         [[message.role, message.content] for message in request.messages],
         # As floats, since 0 and 0.0 are the same temperature and not the same JSON.
-        [float(sampling.temperature), float(sampling.top_p), sampling.max_tokens, sampling.seed],
+        # What is not asked for is left out, so that transcripts keep their keys.
+        [float(sampling.temperature), float(sampling.top_p), sampling.max_tokens, sampling.seed]
+        + [True] * sampling.logprobs,
         request.schema,
         request.attempt,
     )
@@ -25,9 +27,11 @@ def request_key(model: str, request: Request) -> str:
 
 def exchange(model: str, request: Request, completion: Completion) -> dict[str, Any]:
     """One row of a transcript: what was asked and answered, and nothing of the connection (no key, no header)."""
-    reply = completion.to_json()
+    asked, reply = request.to_json(), completion.to_json()
     del reply["cached"]
-    return {"key": request_key(model, request), "model": model, "request": request.to_json(), "completion": reply}
+    if not request.sampling.logprobs:
+        del asked["sampling"]["logprobs"], reply["logprobs"]
+    return {"key": request_key(model, request), "model": model, "request": asked, "completion": reply}
 
 
 class Transcript:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import json
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rltpf.llm.batches import Batches, Reply
 from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
-from rltpf.llm.settings import LLMConfig
+from rltpf.llm.settings import ModelConfig
 from rltpf.llm.transcript import request_key
-
-COLLECT_SECONDS = 0.02
-"""How long the first request of a batch waits for others."""
 
 
 class TransformersModel:
@@ -24,63 +21,21 @@ class TransformersModel:
     of a padded batch), so that a resumed run samples the same.
     """
 
-    def __init__(self, config: LLMConfig) -> None:
+    def __init__(self, config: ModelConfig) -> None:
         self.name = config.model
-        self._batch_size = config.max_concurrent
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="transformers")
         self._loaded: tuple[Any, Any] | None = None
-        self._waiting: list[tuple[Request, asyncio.Future[Completion]]] = []
-        self._worker: asyncio.Task[None] | None = None
+        # A batch goes on until its longest reply is made, so it has one length limit.
+        self._batches = Batches(self._generate, config.max_concurrent, lambda request: request.sampling.max_tokens)
 
     async def complete(self, request: Request) -> Completion:
         """The reply; raises `ModelError` if the prompt does not fit, `ModelUnavailable` if the model does not load."""
-        answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        self._waiting.append((request, answer))
-        if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._serve())
-        return await answer
+        return await self._batches.complete(request)
 
     async def close(self) -> None:
-        if self._worker is not None:
-            self._worker.cancel()
+        self._batches.close()
         self._loaded = None
-        # A batch that is being generated cannot be stopped, and nobody waits for it any more.
-        self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _serve(self) -> None:
-        """Answer batch after batch until nobody waits."""
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            await asyncio.sleep(COLLECT_SECONDS)
-            self._waiting = [entry for entry in self._waiting if not entry[1].cancelled()]
-            batch = self._take()
-            if not batch:
-                continue
-            try:
-                replies = await loop.run_in_executor(self._thread, self._generate, [request for request, _ in batch])
-            except Exception as error:
-                for _, answer in batch:
-                    if not answer.done():
-                        answer.set_exception(error)
-                continue
-            for (_, answer), reply in zip(batch, replies, strict=True):
-                if answer.done():
-                    continue
-                if isinstance(reply, Completion):
-                    answer.set_result(reply)
-                else:
-                    answer.set_exception(reply)
-
-    def _take(self) -> list[tuple[Request, asyncio.Future[Completion]]]:
-        """The next batch: requests of one length limit, in their order."""
-        if not self._waiting:
-            return []
-        limit = self._waiting[0][0].sampling.max_tokens
-        batch = [entry for entry in self._waiting if entry[0].sampling.max_tokens == limit][: self._batch_size]
-        self._waiting = [entry for entry in self._waiting if entry not in batch]
-        return batch
-
-    def _generate(self, requests: list[Request]) -> list[Completion | ModelError]:
+    def _generate(self, requests: list[Request]) -> list[Reply]:
         if self._loaded is None:
             try:
                 self._loaded = load_pretrained(self.name)
@@ -91,7 +46,7 @@ class TransformersModel:
             raise ModelUnavailable(f"{self.name}: the tokenizer has no chat template: take an instruct model")
         prompts = [_tokens(tokenizer, request.messages) for request in requests]
         room = getattr(model.config, "max_position_embeddings", None)
-        replies: list[Completion | ModelError | None] = [
+        replies: list[Reply | None] = [
             ModelError(f"the prompt has {len(prompt)} tokens, and {self.name} takes {room}")
             if room is not None and len(prompt) >= room
             else None
@@ -150,9 +105,7 @@ def _tokens(tokenizer: Any, messages: tuple[Message, ...]) -> list[int]:
     return tokens
 
 
-def _answers(
-    model: Any, tokenizer: Any, prompts: list[list[int]], requests: list[Request], name: str
-) -> list[Completion | ModelError]:
+def _answers(model: Any, tokenizer: Any, prompts: list[list[int]], requests: list[Request], name: str) -> list[Reply]:
     import torch
     from transformers import GenerationConfig
 
@@ -165,6 +118,16 @@ def _answers(
     ends.discard(None)
     limit = requests[0].sampling.max_tokens
     samplers = [_sampler(request, name) for request in requests]
+    steps: list[Any] = []
+
+    def with_logprobs(input_ids: Any, scores: Any) -> Any:
+        """`_perturb`, and note what the token that will be taken has as log-probability at temperature 1."""
+        logprobs = scores.float().log_softmax(-1)
+        scores = _perturb(samplers, input_ids, scores)
+        steps.append(logprobs.gather(-1, scores.argmax(-1, keepdim=True)))
+        return scores
+
+    asked = any(request.sampling.logprobs for request in requests)
     with torch.inference_mode():
         output = model.generate(
             input_ids=torch.tensor(padded, device=model.device),
@@ -172,15 +135,21 @@ def _answers(
             generation_config=GenerationConfig(
                 do_sample=False, max_new_tokens=limit, eos_token_id=sorted(ends), pad_token_id=tokenizer.pad_token_id
             ),
-            logits_processor=[functools.partial(_perturb, samplers)],
+            logits_processor=[with_logprobs if asked else functools.partial(_perturb, samplers)],
         )
-    completions: list[Completion | ModelError] = []
-    for prompt, row in zip(prompts, output[:, width:].tolist(), strict=True):
-        length = next((index for index, token in enumerate(row) if token in ends), None)
+    logprobs = torch.cat(steps, dim=-1).tolist() if asked else []
+    completions: list[Reply] = []
+    for index, row in enumerate(output[:, width:].tolist()):
+        length = next((place for place, token in enumerate(row) if token in ends), None)
         reply = row if length is None else row[:length]
         text = tokenizer.decode(reply, skip_special_tokens=True)
         reason = "length" if length is None else "stop"
-        completions.append(Completion(text, reason, len(prompt), len(reply) + (length is not None)))
+        tokens = None
+        if requests[index].sampling.logprobs:
+            tokens = tuple(zip(map(tokenizer.decode, reply), logprobs[index][: len(reply)], strict=True))
+        completions.append(
+            Completion(text, reason, len(prompts[index]), len(reply) + (length is not None), logprobs=tokens)
+        )
     return completions
 
 
@@ -188,7 +157,9 @@ def _sampler(request: Request, name: str) -> tuple[Sampling, Any]:
     """The request's sampling and a random generator that depends on the request alone."""
     import torch
 
-    return request.sampling, torch.Generator().manual_seed(int(request_key(name, request), 16) >> 1)
+    # The same sample with log-probabilities and without.
+    plain = replace(request, sampling=replace(request.sampling, logprobs=False))
+    return request.sampling, torch.Generator().manual_seed(int(request_key(name, plain), 16) >> 1)
 
 
 def _perturb(samplers: list[tuple[Sampling, Any]], input_ids: Any, scores: Any) -> Any:

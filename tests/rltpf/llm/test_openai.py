@@ -5,16 +5,22 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from rltpf.errors import InputError
 from rltpf.llm import openai as backend_module
+from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
 from rltpf.llm.openai import OpenAIModel
 from rltpf.llm.settings import LLMConfig
+from rltpf.llm.structured import complete_json
+from rltpf.llm.transcript import Transcript
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 ASK = Request("judge", (Message("system", "Be short."), Message("user", "2 + 2?")), Sampling(0.5, 0.9, 7, 3))
@@ -208,7 +214,7 @@ def test_waits_double_and_are_jittered_and_bounded(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ((401, "bad key", {}), "refuses the key in OPENAI_API_KEY"),
+        ((401, "bad key: key-very-secret", {}), "refuses the key in OPENAI_API_KEY"),
         ((404, "no such model", {}), "has no model m (Error code: 404"),
         ((429, "pay", {"code": "insufficient_quota"}), "quota"),
     ],
@@ -316,6 +322,144 @@ def test_a_server_that_took_a_schema_keeps_getting_it(server: Server) -> None:
     assert first == second == Completion("4", "stop", 11, 2)
     assert isinstance(third, ModelError)
     assert formats(server) == [True] * 6
+
+
+def test_a_model_that_declines_to_answer_fails_its_request_at_once(server: Server) -> None:
+    declined = reply(None)
+    declined["choices"][0]["message"]["refusal"] = "I cannot\nhelp with that."
+    server.script = [declined]
+    (outcome,) = ask(server, with_schema())
+    assert isinstance(outcome, ModelError)
+    assert str(outcome) == "m declines to answer: I cannot help with that."
+    assert len(server.bodies) == 1
+
+
+class Number(BaseModel):
+    n: int
+
+
+def numbers(server: Server, transcript: Path, *requests: Request) -> list[Number | BaseException]:
+    """One start of a run that asks for JSON, one request after the other."""
+
+    async def main() -> list[Number | BaseException]:
+        model = CachedModel(OpenAIModel(LLMConfig(model="m", base_url=server.url, retries=0)), Transcript(transcript))
+        outcomes = []
+        for request in requests:
+            asked = complete_json(model, request, Number.model_validate)
+            outcomes += await asyncio.gather(asked, return_exceptions=True)
+        await model.close()
+        return outcomes
+
+    return asyncio.run(main())
+
+
+JSON = Request("judge", ASK.messages, ASK.sampling, Number.model_json_schema())
+
+
+@pytest.mark.parametrize("takes_schemas", [True, False])
+def test_json_is_asked_for_until_it_obeys_and_then_never_again(
+    server: Server, tmp_path: Path, takes_schemas: bool
+) -> None:
+    script = [reply("four"), reply('{"n": "four"}'), reply('```json\n{"n": 4}\n```')]
+    server.script = [*([] if takes_schemas else [(400, "no response_format here", {})]), *script]
+    for _ in range(2):
+        assert numbers(server, tmp_path / "t.jsonl", JSON) == [Number(n=4)]
+    sent = server.bodies[-3:]
+    assert len(server.bodies) == 3 + (not takes_schemas)
+    assert [body["seed"] for body in sent] == [3, 1_000_006, 2_000_009]
+    assert ["response_format" in body for body in sent] == [takes_schemas] * 3
+
+
+def test_json_that_never_obeys_is_an_error_of_its_item_and_is_not_paid_twice(server: Server, tmp_path: Path) -> None:
+    server.script = [reply("four")] * 2 + [reply('{"n": ', "length"), reply('{"n": 5}')]
+    other = replace(JSON, messages=ASK.messages[:1])
+    for _ in range(2):
+        malformed, good = numbers(server, tmp_path / "t.jsonl", JSON, other)
+        assert isinstance(malformed, ModelError)
+        assert str(malformed) == (
+            "3 replies did not obey the schema, the last one: "
+            "cut off at max_tokens 7: Expecting value: line 1 column 7 (char 6)"
+        )
+        assert good == Number(n=5)
+    assert len(server.bodies) == 4
+
+
+def test_samples_are_asked_for_with_a_seed_each_and_are_cached_each(server: Server, tmp_path: Path) -> None:
+    async def start() -> list[Completion]:
+        model = CachedModel(OpenAIModel(LLMConfig(model="m", base_url=server.url)), Transcript(tmp_path / "t.jsonl"))
+        replies = [await model.complete(ASK.sample(number)) for number in range(4)]
+        await model.close()
+        return replies
+
+    server.script = [lambda body: reply(f"sample of seed {body['seed']}")] * 4
+    first, second = asyncio.run(start()), asyncio.run(start())
+    assert [reply.text for reply in first] == [f"sample of seed {seed}" for seed in (3, 4, 5, 6)]
+    assert [replace(reply, cached=True) for reply in first] == second
+    assert len(server.bodies) == 4
+
+
+def with_logprobs() -> Request:
+    return Request("judge", ASK.messages, Sampling(0.5, 0.9, 7, 3, logprobs=True))
+
+
+def test_logprobs_are_asked_for_and_read(server: Server) -> None:
+    good = reply("4!")
+    good["choices"][0]["logprobs"] = {
+        "content": [
+            {"token": "4", "logprob": -0.25, "bytes": [52], "top_logprobs": []},
+            {"token": "!", "logprob": 0, "bytes": None, "top_logprobs": []},
+        ]
+    }
+    server.script = [good, good]
+    asked, unasked = ask(server, with_logprobs(), ASK)
+    assert asked == Completion("4!", "stop", 11, 2, logprobs=(("4", -0.25), ("!", 0.0)))
+    assert unasked == Completion("4!", "stop", 11, 2)
+    assert [body.get("logprobs") for body in server.bodies] == [True, None]
+
+
+@pytest.mark.parametrize("sent", [None, {}, {"content": None}, {"content": []}])
+def test_a_server_that_sends_no_logprobs_ends_the_run(server: Server, sent: Any) -> None:
+    bare = reply()
+    bare["choices"][0]["logprobs"] = sent
+    server.script = [bare]
+    (outcome,) = ask(server, with_logprobs())
+    assert isinstance(outcome, ModelUnavailable)
+    assert str(outcome) == f"{server.url}/ sends no logprobs for m: ask another server"
+
+
+def test_waiting_for_a_rate_limit_is_no_time_out_and_holds_no_slot(server: Server) -> None:
+    def slow(body: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.1)
+        return reply()
+
+    async def main() -> list[Completion]:
+        config = LLMConfig(model="m", base_url=server.url, timeout=0.5, retries=0, requests_per_minute=60)
+        model = OpenAIModel(config)
+        replies = asyncio.gather(model.complete(ASK), model.complete(ASK))
+        await asyncio.sleep(0.5)
+        # The first one is answered, the second waits for its minute's share, and all slots are free.
+        assert (len(server.bodies), model._slots._value) == (1, config.max_concurrent)
+        try:
+            return await replies
+        finally:
+            await model.close()
+
+    server.script = [slow, slow]
+    assert asyncio.run(main()) == [Completion("4", "stop", 11, 2)] * 2
+    assert 0.9 <= server.times[1] - server.times[0] <= 2.0
+
+
+def test_every_try_draws_from_the_rate_limit(server: Server) -> None:
+    server.script = [(500, "oops", {})]
+    assert ask(server, ASK, requests_per_minute=60) == [Completion("4", "stop", 11, 2)]
+    assert server.times[1] - server.times[0] >= 0.9
+
+
+def test_tokens_are_booked_as_the_server_counts_them(server: Server) -> None:
+    """Estimated at 1003 each, these would take a minute and a half each; the server counts 13."""
+    lavish = Request("judge", ASK.messages, Sampling(0.5, 0.9, 1000, 3))
+    assert ask(server, lavish, lavish, tokens_per_minute=660) == [Completion("4", "stop", 11, 2)] * 2
+    assert server.times[1] - server.times[0] <= 3.0
 
 
 def test_no_more_requests_at_once_than_allowed(server: Server) -> None:

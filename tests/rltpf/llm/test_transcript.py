@@ -64,6 +64,28 @@ def test_the_key_covers_all_that_decides_the_reply_and_not_the_role() -> None:
     assert request_key("m", whole) == request_key("m", replace(ASK, sampling=Sampling(0.0, 1.0, 64, 7)))
 
 
+def test_keys_stay_what_they_are() -> None:
+    """Transcripts are kept, and shared: their keys may not change."""
+    assert request_key("m", ASK) == "4a7ac8b58de9aab4"
+    assert request_key("m", Request("judge", (Message("user", "2 + 2?"),))) == "6761c7dce0ca809c"
+
+
+def test_logprobs_have_a_key_of_their_own_and_are_recorded(tmp_path: Path) -> None:
+    asked = replace(ASK, sampling=replace(ASK.sampling, logprobs=True))
+    reply = Completion("4", "stop", 10, 1, logprobs=(("4", -0.5),))
+    assert request_key("m", asked) != request_key("m", ASK)
+    for number in range(2):
+        transcript = Transcript(tmp_path / "t.jsonl")
+        if number == 0:
+            transcript.add("m", asked, reply)
+            transcript.add("m", ASK, Completion("4"))
+        assert transcript.get("m", asked) == replace(reply, cached=True)
+        transcript.close()
+    first, second = (json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines())
+    assert (first["request"]["sampling"]["logprobs"], first["completion"]["logprobs"]) == (True, [["4", -0.5]])
+    assert "logprobs" not in {**second["request"]["sampling"], **second["completion"]}
+
+
 def test_the_transcript_is_the_cache_of_the_next_start(tmp_path: Path) -> None:
     async def once() -> tuple[Completion, Fake, Any]:
         backend = Fake()
@@ -74,10 +96,14 @@ def test_the_transcript_is_the_cache_of_the_next_start(tmp_path: Path) -> None:
 
     first, backend, usage = asyncio.run(once())
     assert (first, len(backend.asked)) == (Completion("4", "stop", 10, 1, cached=False), 1)
-    assert usage == {"judge": {"calls": 1, "cached": 0, "failed": 0, "prompt_tokens": 10, "completion_tokens": 1}}
+    assert usage == {
+        "judge": {"calls": 1, "cached": 0, "failed": 0, "prompt_tokens": 10, "completion_tokens": 1, "cost": None}
+    }
     second, backend, usage = asyncio.run(once())
     assert (second, len(backend.asked)) == (Completion("4", "stop", 10, 1, cached=True), 0)
-    assert usage == {"judge": {"calls": 0, "cached": 1, "failed": 0, "prompt_tokens": 0, "completion_tokens": 0}}
+    assert usage == {
+        "judge": {"calls": 0, "cached": 1, "failed": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0}
+    }
     (line,) = (tmp_path / "t.jsonl").read_text().splitlines()
     row = json.loads(line)
     assert row["key"] == request_key("m", ASK)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,29 @@ def ask(model: Path | str, *requests: Request, batch: int = 8) -> list[Completio
     return asyncio.run(main())
 
 
-def greedy(folder: Path, text: str, steps: int) -> str:
-    """The greedy continuation, made token by token with the bare model."""
+def greedy_logprobs(folder: Path, text: str, steps: int) -> list[tuple[str, float]]:
+    """The greedy continuation with its log-probabilities, made token by token with the bare model."""
+    import torch
+
+    model, tokenizer = load_pretrained(str(folder))
+    ids = list(
+        tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], add_generation_prompt=True, return_dict=True
+        )["input_ids"]
+    )
+    reply: list[tuple[str, float]] = []
+    while len(reply) < steps:
+        with torch.no_grad():
+            logprob, token = model(torch.tensor([ids])).logits[0, -1].log_softmax(-1).max(-1)
+        if token == tokenizer.eos_token_id:
+            break
+        ids.append(int(token))
+        reply.append((tokenizer.decode(int(token)), float(logprob)))
+    return reply
+
+
+def greedy(folder: Path, text: str, steps: int) -> tuple[str, list[tuple[str, float]]]:
+    """The greedy continuation and its tokens with their log-probabilities, made token by token with the bare model."""
     import torch
 
     model, tokenizer = load_pretrained(str(folder))
@@ -37,19 +59,21 @@ def greedy(folder: Path, text: str, steps: int) -> str:
     )
     ids = list(tokens["input_ids"])
     reply: list[int] = []
+    logprobs: list[tuple[str, float]] = []
     while len(reply) < steps:
         with torch.no_grad():
-            token = int(model(torch.tensor([ids + reply])).logits[0, -1].argmax())
+            logprob, token = model(torch.tensor([ids + reply])).logits[0, -1].log_softmax(-1).max(-1)
         if token == tokenizer.eos_token_id:
             break
-        reply.append(token)
-    return str(tokenizer.decode(reply, skip_special_tokens=True))
+        reply.append(int(token))
+        logprobs.append((tokenizer.decode(int(token)), float(logprob)))
+    return str(tokenizer.decode(reply, skip_special_tokens=True)), logprobs
 
 
 def test_greedy_replies_in_a_batch_are_those_of_the_bare_model(tiny_model: Path) -> None:
     texts = ["3 + 4", "How many apples are there, if there are 12 and then 5 more?", "x"]
     replies = ask(tiny_model, *(request(text) for text in texts))
-    assert [reply.text for reply in replies] == [greedy(tiny_model, text, 12) for text in texts]
+    assert [reply.text for reply in replies] == [greedy(tiny_model, text, 12)[0] for text in texts]
     assert replies[0].finish_reason in ("stop", "length")
     assert replies[0].completion_tokens <= 12
     assert replies[1].prompt_tokens > replies[2].prompt_tokens
@@ -66,6 +90,25 @@ def test_a_sampled_reply_does_not_depend_on_its_batch(tiny_model: Path) -> None:
 def test_a_tiny_top_p_is_greedy(tiny_model: Path) -> None:
     nearly, plain = ask(tiny_model, request("3 + 4", temperature=1.0, top_p=1e-6), request("3 + 4"))
     assert nearly.text == plain.text
+
+
+def test_logprobs_are_those_of_the_bare_model_and_change_no_reply(tiny_model: Path) -> None:
+    asked = [
+        request("3 + 4", logprobs=True),
+        # Nothing is left to sample from but the most probable token: greedy, and by way of temperature and noise.
+        request("3 + 4", temperature=0.5, top_p=1e-6, logprobs=True),
+        request("9 - 2, and some more words", temperature=0.8, seed=1, logprobs=True),
+        request("9 - 2", temperature=0.8, seed=2),
+    ]
+    replies = ask(tiny_model, *asked)
+    plain = ask(tiny_model, *(replace(one, sampling=replace(one.sampling, logprobs=False)) for one in asked))
+    assert [reply.text for reply in replies] == [reply.text for reply in plain]
+    assert (replies[3].logprobs, plain[0].logprobs) == (None, None)
+    _, expected = greedy(tiny_model, "3 + 4", 12)
+    for reply in replies[:2]:
+        assert reply.logprobs is not None
+        assert [token for token, _ in reply.logprobs] == [token for token, _ in expected]
+        assert [value for _, value in reply.logprobs] == pytest.approx([value for _, value in expected], abs=1e-3)
 
 
 def test_sampling_follows_the_softmax() -> None:
