@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -34,7 +35,7 @@ from data_gen.formal import (
 from data_gen.lean import LeanSession, with_proof
 from data_gen.records import Attempt, Judgement, Outcome, StepVerdict, Verdict
 from rltpf.llm.model import ChatModel, Request, Sampling
-from rltpf.llm.structured import read_json
+from rltpf.llm.structured import complete_until, read_json
 from rltpf.prover.complaint import complaint
 from rltpf.prover.prover import Prover
 from rltpf.records import canonical_json
@@ -81,6 +82,15 @@ def parse_reply(reply: str, entries: int) -> tuple[FormalStep, ...]:
     if len(steps) != entries:
         raise Refusal("entries", f"The reply has {len(steps)} entries in `steps`, and {entries} were asked for.")
     return steps
+
+
+def is_readable(reply: str, entries: int) -> bool:
+    """Whether a reply is the JSON object that was asked for, whatever is in it."""
+    try:
+        parse_reply(reply, entries)
+    except Refusal as refusal:
+        return refusal.reason != "unparseable"
+    return True
 
 
 class Judge:
@@ -135,9 +145,10 @@ class _ChainJudge:
     async def run(self, repairs: int) -> Judgement:
         for repair in range(repairs + 1):
             request = self._request(repair, repairs)
-            completion = await self._model.complete(request)
             first = len(self._settled) + 1
             entries = len(self._texts) - len(self._settled)
+            # What cannot be read at all is no formalisation to repair before it was asked for anew.
+            completion = await complete_until(self._model, request, partial(is_readable, entries=entries))
             steps: tuple[FormalStep, ...] = ()
             elaborated = (False,) * entries
             try:

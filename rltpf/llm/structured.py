@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rltpf.llm.model import ChatModel, ModelError, Request
+from rltpf.llm.model import ChatModel, Completion, ModelError, Request
 
 T = TypeVar("T")
 
@@ -36,6 +36,17 @@ async def complete_json(model: ChatModel, request: Request, parse: Callable[[Any
             if reply.finish_reason == "length":
                 fault = f"cut off at max_tokens {request.sampling.max_tokens}: {fault}"
     raise MalformedReply(f"{tries} replies did not obey the schema, the last one: {fault}")
+
+
+async def complete_until(
+    model: ChatModel, request: Request, accepts: Callable[[str], bool], tries: int = 3
+) -> Completion:
+    """The first reply whose text is accepted, asked for as by `complete_json`; where none is, the last one."""
+    for number in range(tries):
+        reply = await model.complete(request.sample(number, _RESEED))
+        if accepts(reply.text):
+            break
+    return reply
 
 
 def read_json(text: str) -> Any:

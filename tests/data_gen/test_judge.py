@@ -192,12 +192,25 @@ def test_judge_cannot_be_argued_into_another_claim(judged) -> None:  # type: ign
     assert (judgement.verdict, judgement.reason) == ("error", "drift")
 
 
-@pytest.mark.parametrize("reply", ["I cannot.", '{"steps": 3}', [SOLD, EARNED], '{"steps": [{"claim": 1}, 2, 3]}'])
-def test_unreadable_replies_use_up_the_repairs(judged, reply: Any) -> None:  # type: ignore[no-untyped-def]
-    judgement, _ = judged(RIGHT, reply, reply, repairs=1)
+UNREADABLE = ["I cannot.", '{"steps": 3}', '{"steps": [{"claim": 1}, 2, 3]}']
+
+
+@pytest.mark.parametrize("reply", [*UNREADABLE, [SOLD, EARNED]])
+def test_wrong_replies_use_up_the_repairs(judged, reply: Any) -> None:  # type: ignore[no-untyped-def]
+    tries = 3 if reply in UNREADABLE else 1
+    judgement, script = judged(RIGHT, *[reply] * 2 * tries, repairs=1)
     assert judgement.verdict == "error"
-    assert judgement.reason in {"unparseable", "entries"}
+    assert judgement.reason == ("unparseable" if reply in UNREADABLE else "entries")
     assert judgement.attempts[0].elaborated == (False, False, False)
+    assert len(script.requests) == 2 * tries
+
+
+@pytest.mark.parametrize("reply", UNREADABLE)
+def test_an_unreadable_reply_is_asked_for_again_and_is_no_repair(judged, reply: str) -> None:  # type: ignore[no-untyped-def]
+    judgement, script = judged(RIGHT, reply, [SOLD, EARNED, entry("answer = 18")], repairs=0)
+    assert (judgement.verdict, len(judgement.attempts)) == ("verified", 1)
+    first, second = script.requests
+    assert (second.messages, second.attempt) == (first.messages, first.attempt + 1)
 
 
 def test_final_claim_has_to_be_the_answer_of_the_prose(judged) -> None:  # type: ignore[no-untyped-def]
