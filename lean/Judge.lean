@@ -6,7 +6,7 @@ The judge: a Lean REPL with commands of its own. One JSON object a request and o
   {"nonce": s, "check": {header, statement, submission}}              does the submission prove exactly the statement?
   {"nonce": s, "prove": {header, statement, goal, tactic, heartbeats}}  does the tactic block prove the goal made from the statement?
   {"nonce": s, "inspect": {header, statement}}                        the statement's binders, and the traps to probe for (see Traps)
-  {"nonce": s, "batch": [request, ...]}                               all of them, in order, as `replies`
+  {"nonce": s, "batch": [request, ...], "milliseconds": n}            `replies` to the first of them, in order; after n none is begun
 
 A verdict is taken from the environment and never from what Lean printed: elaborated text may print what it likes. Everything that a
 submission added is checked a second time by the kernel, starting from an environment in which no submission has ever run.
@@ -52,12 +52,28 @@ def elabText (state : Command.State) (text : String) : IO Outcome := do
   let start := Parser.ParserFn.run Parser.whitespace input { env := state.env, options := {} } {} (Parser.mkParserState input.inputString)
   elabCommands input { pos := start.pos } { state with messages := {} } #[]
 
-/-- Elaborates a text that may begin with imports. `processHeader` is not used: the embedded Lean would make the text a module, whose
-theorems are private. -/
-def elabFile (text : String) : IO Outcome := do
+partial def nameText : Name → String
+  | .anonymous => ""
+  | .str .anonymous s => s
+  | .str p s => nameText p ++ "." ++ s
+  | .num p n => nameText p ++ "." ++ toString n
+
+partial def missing? (env : Environment) (imports : Array Import) (i : Nat) : Option Name :=
+  match imports[i]? with
+  | none => none
+  | some m => if (env.getModuleIdx? m.module).isSome then missing? env imports (i + 1) else some m.module
+
+/-- Elaborates a text that may begin with imports, which `imported?` holds already if it is given. `processHeader` is not used: the embedded
+Lean would make the text a module, whose theorems are private. -/
+def elabFile (text : String) (imported? : Option Environment := none) : IO Outcome := do
   let input := inputOf text.crlfToLf
   let (header, parser, messages) ← Parser.parseHeader input
-  let env ← importModules (HeaderSyntax.imports header) {} 0 (loadExts := true)
+  let imports := HeaderSyntax.imports header
+  let env ← match imported? with
+    | none => importModules imports {} 0 (loadExts := true)
+    | some env => match missing? env imports 0 with
+      | none => pure env
+      | some name => throw (IO.userError s!"`{nameText name}` is not imported")
   let state := Command.mkState env messages {}
   -- Nothing runs what is defined here, so what does not compile is no fault: the embedded Lean lacks the code of many library functions.
   elabCommands input parser { state with scopes := [{ header := "", isNoncomputable := true }] } #[]
@@ -90,12 +106,6 @@ partial def messagesJson (messages : Array Message) (skip i : Nat) (acc : Array 
     messagesJson messages skip (i + 1) (acc.push json)
 
 /-! ### New constants -/
-
-partial def nameText : Name → String
-  | .anonymous => ""
-  | .str .anonymous s => s
-  | .str p s => nameText p ++ "." ++ s
-  | .num p n => nameText p ++ "." ++ toString n
 
 mutual
 partial def nodeNames (node : PersistentHashMap.Node Name ConstantInfo) (acc : Array Name) : Array Name :=
@@ -318,6 +328,8 @@ structure Refusal where
   messages : Array Json := #[]
 
 structure Cache where
+  /-- The imports of every header, where this process may not import. -/
+  imported? : Option Environment := none
   headers : Array (String × Command.State) := #[]
   statement : Option Statement := none
   probes : Option (Array Probe) := none
@@ -334,7 +346,7 @@ def headerState (cache : IO.Ref Cache) (header : String) : IO (Except Refusal Co
   | some state => return .ok state
   | none =>
     let refuse (detail : String) (messages : Array Json) : Except Refusal Command.State := .error { reason := "header_error", detail, messages }
-    let o? ← (elabFile (header ++ "\nset_option autoImplicit false\nset_option relaxedAutoImplicit false\n")).toBaseIO
+    let o? ← (elabFile (header ++ "\nset_option autoImplicit false\nset_option relaxedAutoImplicit false\n") (← cache.get).imported?).toBaseIO
     match o? with
     | .error e => return refuse e.toString #[]
     | .ok o =>
@@ -624,10 +636,21 @@ def isNonzeroNumeral (e : Expr) : Bool :=
   | some k => k != 0
   | none => false
 
-def typeName (type : Expr) : Name :=
-  match type.getAppFn with
+def headName (e : Expr) : Name :=
+  match e.consumeMData.getAppFn with
   | .const n _ => n
   | _ => .anonymous
+
+/-- The name of a type, behind its abbreviations. -/
+partial def typeName (env : Environment) (type : Expr) : Name :=
+  let n := headName type
+  match constant? env n with
+  | some (.defnInfo v) => match v.hints with
+    | .abbrev => match headName v.value with
+      | .anonymous => n
+      | _ => typeName env v.value
+    | _ => n
+  | _ => n
 
 def printed (env : Environment) (scope : Scope) (e : Expr) : IO String := do
   match ← runMeta? env scope (ppExpr e) with
@@ -669,9 +692,9 @@ def isEmptyType (e : Expr) : Bool :=
 /-- What an application itself says; its parts are walked elsewhere. -/
 def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO Traps := do
   let arguments := argumentsOf e
-  let fn := typeName e
+  let fn := headName e
   let type := arguments[0]?.getD e
-  let name := typeName type
+  let name := typeName env type
   let n := arguments.size
   let a := arguments[n - 2]?.getD e
   let b := arguments[n - 1]?.getD e
@@ -788,7 +811,7 @@ mutual
 partial def generalise (e : Expr) (seen : Array (Expr × Name)) : Expr × Array (Expr × Name) :=
   match e with
   | .app f a =>
-    if e.isAppOfArity ``OfNat.ofNat 3 && isNumeral e && containsName numbers (typeName ((argument? e 0).getD e)) 0 then
+    if e.isAppOfArity ``OfNat.ofNat 3 && isNumeral e && containsName numbers (headName ((argument? e 0).getD e)) 0 then
       match numeralName? seen e 0 with
       | some n => (.fvar { name := n }, seen)
       | none =>
@@ -1011,10 +1034,12 @@ def answerOne (cache : IO.Ref Cache) (request : Json) : IO Json := do
   let milliseconds : JsonNumber := { mantissa := Int.ofNat (((← IO.monoNanosNow) - began) / 1000), exponent := 3 }
   return (result.setObjVal! "nonce" (Json.str (field request "nonce"))).setObjVal! "milliseconds" (Json.num milliseconds)
 
-partial def answerAll (cache : IO.Ref Cache) (requests : Array Json) (i : Nat) (acc : Array Json) : IO (Array Json) := do
+partial def answerAll (cache : IO.Ref Cache) (requests : Array Json) (deadline i : Nat) (acc : Array Json) : IO (Array Json) := do
   match requests[i]? with
   | none => return acc
-  | some request => answerAll cache requests (i + 1) (acc.push (← answerOne cache request))
+  | some request =>
+    if i > 0 && (← IO.monoMsNow) > deadline then return acc
+    answerAll cache requests deadline (i + 1) (acc.push (← answerOne cache request))
 
 def answer (cache : IO.Ref Cache) (block : String) : IO Json := do
   match Json.parse block with
@@ -1024,9 +1049,33 @@ def answer (cache : IO.Ref Cache) (block : String) : IO Json := do
     | .ok text => try replCommand cache request text catch e => return Json.mkObj [("message", e.toString)]
     | .error _ =>
       let nonce := Json.str (field request "nonce")
-      match request.getObjVal? "batch" with
-      | .ok (.arr requests) => return Json.mkObj [("nonce", nonce), ("replies", Json.arr (← answerAll cache requests 0 #[]))]
-      | _ => answerOne cache request
+      match request.getObjVal? "batch", request.getObjValAs? Nat "milliseconds" with
+      | .ok (.arr requests), .ok milliseconds =>
+        let replies ← answerAll cache requests ((← IO.monoMsNow) + milliseconds) 0 #[]
+        return Json.mkObj [("nonce", nonce), ("replies", Json.arr replies)]
+      | _, _ => answerOne cache request
+
+/-! ### Behind a server that runs Lean text
+
+There a command of the server's Lean elaborates this file in an environment of its own and evaluates `served`, which judges from the
+environment that the command stands in: the imports, once more imported they would not fit into memory. It is an attribute because an
+attribute is what both Leans evaluate by its name. -/
+
+/-- `erase` answers the block that it is given as a name, in a message. -/
+def served : AttributeImpl where
+  name := `served
+  descr := ""
+  add _ _ _ := pure ()
+  erase name := do
+    let env := (← get).env
+    -- A server that takes somebody's text for the imports would make its definitions the pristine ones.
+    unless (nodeNames env.toKernelEnv.constants.map₂.root #[]).size == 0 do
+      throw (.error .missing "there is more than the imports")
+    let block := match name with | .str _ s => s | _ => ""
+    let cache ← IO.mkRef { imported? := some env : Cache }
+    let text := (← answer cache block).compress
+    let message : Message := { fileName := "<input>", pos := ⟨1, 0⟩, severity := .information, data := .ofFormat (.text text) }
+    modify fun s => { s with messages := s.messages.add message }
 
 partial def readBlock (input : IO.FS.Stream) (block : String) : IO (Option String) := do
   let line ← input.getLine

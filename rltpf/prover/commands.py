@@ -47,9 +47,14 @@ def register(subparsers: Any) -> None:
 
 
 def _add_prover_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--toolchain", choices=["auto", "native", "embedded"], default="auto")
+    parser.add_argument("--toolchain", choices=["auto", "native", "embedded", "kimina"], default="auto")
+    parser.add_argument(
+        "--url", help="address of a Kimina Lean Server; its key is read from the variable LEAN_SERVER_API_KEY"
+    )
     parser.add_argument("--project", metavar="FOLDER", help="a Lake project with Mathlib, for the native toolchain")
-    parser.add_argument("--workers", type=_count, default=1, metavar="N", help="Lean processes (default: 1)")
+    parser.add_argument(
+        "--workers", type=_count, default=1, metavar="N", help="Lean processes, of a server too (default: 1)"
+    )
 
 
 def install(args: argparse.Namespace, overrides: list[str]) -> int:
@@ -100,7 +105,7 @@ def selftest(args: argparse.Namespace, overrides: list[str]) -> int:
 def _prover_config(args: argparse.Namespace, cache: bool) -> ProverConfig:
     from rltpf.prover.settings import ProverConfig
 
-    return ProverConfig(toolchain=args.toolchain, project=args.project, workers=args.workers, cache=cache)
+    return ProverConfig(toolchain=args.toolchain, url=args.url, project=args.project, workers=args.workers, cache=cache)
 
 
 def _count(text: str) -> int:
