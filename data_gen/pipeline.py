@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from data_gen import tables
 from data_gen.allocate import allocate
 from data_gen.answers import sample_answer
 from data_gen.config import GenerateConfig
@@ -29,9 +30,6 @@ from rltpf.prover.prover import Prover
 from rltpf.records import Failure, Problem, content_id
 from rltpf.runs import Journal, RunDirectory
 from rltpf.shards import WHOLE, Shard, note_input
-
-# As many questions in flight keep both the model and Lean busy without holding more than this many in memory.
-QUESTIONS_IN_FLIGHT = 32
 
 
 class Generation:
@@ -109,9 +107,8 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
         fresh = _journal_duplicates(problems, questions, shard)
         todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
         with Progress("questions", len(fresh), len(fresh) - len(todo), model.usage) as progress:
-            await pipeline.run(
-                todo, generation.process, lambda _: None, concurrency=QUESTIONS_IN_FLIGHT, progress=progress
-            )
+            concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
+            await pipeline.run(todo, generation.process, lambda _: None, concurrency=concurrency, progress=progress)
         ids = [problem.id for problem in problems]
         held = [identity for identity in ids if shard.holds(identity)]
         metrics = write_data_sets(run, config, held, questions, answers, len(generation.unfinished))
@@ -191,7 +188,12 @@ def write_data_sets(
 def report(run: RunDirectory, metrics: dict[str, Any], unfinished: Sequence[Failure] = ()) -> int:
     """Write `metrics.json` and say what there is; the exit code, 1 where problems are unfinished."""
     run.write("metrics.json", json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
-    allocation = metrics["allocation"]
+    from rich.console import Console
+
+    allocation, console = metrics["allocation"], Console()
+    for table in (tables.outcome(metrics), tables.expense(metrics)):
+        console.print(table)
+        console.print()
     print(f"{run.path / 'sft.jsonl'}: {allocation['sft_rows']} rows")
     print(f"{run.path / 'dpo.jsonl'}: {allocation['dpo_pairs']} pairs")
     if not unfinished:

@@ -108,7 +108,11 @@ def with_command(monkeypatch: pytest.MonkeyPatch, run: Callable[[argparse.Namesp
             "a.yaml: x: is missing\na.yaml: y: is missing\n",
         ),
         (RunError("the server is dead"), 1, "the server is dead\n"),
-        (OSError(28, "No space left on device", "runs/a"), 1, "runs/a: No space left on device: make room and start the same command again\n"),
+        (
+            OSError(28, "No space left on device", "runs/a"),
+            1,
+            "runs/a: No space left on device: make room and start the same command again\n",
+        ),
         (
             KeyboardInterrupt(),
             130,
