@@ -228,7 +228,7 @@ def test_merge_says_what_became_of_every_row_and_does_so_again(
     assert merge(run) == 0
     printed = capsys.readouterr()
     assert printed.err.startswith("questions: 12 in = ")
-    assert printed.out.startswith(f"{run}/sft.jsonl: ")
+    assert f"{run}/sft.jsonl: " in printed.out
     assert contents(run) == before
     assert json.loads((run / "manifest.json").read_text())["starts"][-1]["finished"]
 
