@@ -1,4 +1,4 @@
-"""`rltpf generate`, `rltpf merge` and `rltpf judge` on the command line."""
+"""`rltpf generate`, `rltpf merge`, `rltpf judge` and `rltpf audit` on the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 
 def register(subparsers: Any) -> None:
-    """Add `generate`, `merge` and `judge` to the subparsers of the command line."""
+    """Add `generate`, `merge`, `judge` and `audit` to the subparsers of the command line."""
     from rltpf.cli import add_config_arguments
+    from rltpf.prover.commands import add_prover_options
 
     generate = subparsers.add_parser(
         "generate",
@@ -44,6 +45,21 @@ def register(subparsers: Any) -> None:
     judge.add_argument("--output", metavar="FILE", default="-", help="where the rows go (default: standard output)")
     add_config_arguments(judge, "data_gen.config:JudgeConfig")
     judge.set_defaults(run=run_judge)
+
+    audit = subparsers.add_parser(
+        "audit",
+        help="does a data set still say what Lean says?",
+        description="Judges every row of sft.jsonl and dpo.jsonl anew, from its Lean text alone, in a fresh Lean and "
+        "without caches; ties the theorems to the row's steps, answers and verdicts, and the row to its seal. Prints a "
+        "table and the rows that do not pass, and ends with 1 if there are any.",
+        epilog="example: rltpf audit runs/gsm8k --output audited.jsonl",
+    )
+    audit.add_argument(
+        "datasets", metavar="DATASET", nargs="+", help="JSONL file, a run's folder for both its sets, or - for stdin"
+    )
+    audit.add_argument("--output", metavar="FILE", help="write the rows, with status, reason and detail added")
+    add_prover_options(audit)
+    audit.set_defaults(run=run_audit)
 
 
 def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
@@ -92,3 +108,28 @@ def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
         code = asyncio.run(judge_rows(config, run, rows))
         write_rows(run, rows, args.output)
         return code
+
+
+def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
+    from rich.console import Console
+
+    from data_gen.findings import audit_rows, complaints, find_data_sets, read_rows, table, write_rows
+    from data_gen.verdicts import refuse_output
+    from rltpf.cli import refuse_overrides
+    from rltpf.prover import build_prover
+    from rltpf.prover.commands import prover_config
+
+    refuse_overrides(overrides)
+    if args.output is not None:
+        refuse_output(args.output)
+    placed = read_rows(find_data_sets(args.datasets))
+    rows = [row for _, row in placed]
+    prover = build_prover(prover_config(args, cache=False))
+    findings = asyncio.run(audit_rows(prover, rows, args.workers))
+    if args.output is not None:
+        write_rows(Path(args.output), rows, findings)
+    print(prover.toolchain_id)
+    Console().print(table(findings))
+    for line in complaints([place for place, _ in placed], findings):
+        print(line)
+    return 0 if all(found.status == "passed" for found in findings) else 1

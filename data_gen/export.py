@@ -7,6 +7,7 @@ from typing import Any
 
 from data_gen.allocate import Allocation
 from data_gen.answers import answer_prompt
+from data_gen.audit import SEAL, seal
 from data_gen.records import Answer
 from rltpf.records import canonical_json, content_id
 
@@ -51,8 +52,8 @@ def dpo_rows(allocations: Iterable[Allocation]) -> list[dict[str, Any]]:
 
 
 def to_jsonl(rows: Iterable[dict[str, Any]]) -> str:
-    """One canonical JSON object a line, so that equal data sets are equal bytes."""
-    return "".join(f"{canonical_json(row)}\n" for row in rows)
+    """One canonical JSON object a line, so that equal data sets are equal bytes; each with its seal (see `audit`)."""
+    return "".join(f"{canonical_json({**row, SEAL: seal(row)})}\n" for row in rows)
 
 
 def _user(question: str) -> list[dict[str, str]]:

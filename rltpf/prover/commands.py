@@ -32,7 +32,7 @@ def register(subparsers: Any) -> None:
     )
     checker.add_argument("input", metavar="INPUT", help="JSONL file, or - for stdin")
     checker.add_argument("--output", default="-", metavar="FILE", help="JSONL file, or - for stdout (default)")
-    _add_prover_options(checker)
+    add_prover_options(checker)
     checker.add_argument("--no_cache", action="store_true", help="judge anew what an earlier run judged already")
     checker.set_defaults(run=check)
     tester = actions.add_parser(
@@ -42,11 +42,12 @@ def register(subparsers: Any) -> None:
         "category and ends with 1 if a case is judged wrongly. Run it when Lean, Mathlib or the machine changes.",
     )
     tester.add_argument("--cases", metavar="FILE", help="JSONL file of cases (default: the suite that rltpf brings)")
-    _add_prover_options(tester)
+    add_prover_options(tester)
     tester.set_defaults(run=selftest)
 
 
-def _add_prover_options(parser: argparse.ArgumentParser) -> None:
+def add_prover_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose a Lean; `prover_config` reads them."""
     parser.add_argument("--toolchain", choices=["auto", "native", "embedded", "kimina"], default="auto")
     parser.add_argument(
         "--url", help="address of a Kimina Lean Server; its key is read from the variable LEAN_SERVER_API_KEY"
@@ -77,7 +78,7 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
 
     refuse_overrides(overrides)
     rows = read_rows(Path("/dev/stdin") if args.input == "-" else Path(args.input))
-    prover = build_prover(_prover_config(args, cache=not args.no_cache))
+    prover = build_prover(prover_config(args, cache=not args.no_cache))
     try:
         with _open_output(args.output) as output:
             asyncio.run(check_rows(prover, rows, output, args.workers))
@@ -95,14 +96,15 @@ def selftest(args: argparse.Namespace, overrides: list[str]) -> int:
 
     refuse_overrides(overrides)
     cases = read_cases(sorted(SUITE.glob("*.jsonl")) if args.cases is None else [Path(args.cases)])
-    prover = build_prover(_prover_config(args, cache=False))
+    prover = build_prover(prover_config(args, cache=False))
     results = asyncio.run(judge_cases(prover, cases))
     print(prover.toolchain_id)
     print(table(results))
     return 1 if any(result.wrong for result in results) else 0
 
 
-def _prover_config(args: argparse.Namespace, cache: bool) -> ProverConfig:
+def prover_config(args: argparse.Namespace, cache: bool) -> ProverConfig:
+    """The config that the options of `add_prover_options` ask for."""
     from rltpf.prover.settings import ProverConfig
 
     return ProverConfig(toolchain=args.toolchain, url=args.url, project=args.project, workers=args.workers, cache=cache)

@@ -109,7 +109,7 @@ class Worker:
         return process
 
     def _worn(self, process: LeanProcess) -> bool:
-        """Whether it has served long enough. Reading its memory takes milliseconds, so not at every request."""
+        """Whether it has served long enough. Finding its descendants takes a while, so not at every request."""
         if self._requests >= REQUESTS_PER_PROCESS:
             return True
         if self._requests % REQUESTS_PER_LOOK:

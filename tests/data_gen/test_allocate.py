@@ -55,4 +55,4 @@ def test_rows_are_conversational_and_carry_their_lean() -> None:
     [first, second] = sft_rows([allocate([answer(0, "verified"), answer(1, "verified")])])
     assert (first["id"], second["id"], first["verdict"]) == ("a0", "a1", "verified")
     assert first["completion"] == [{"role": "assistant", "content": "Step 1: 0.\nThe answer is 1."}]
-    assert to_jsonl([{"b": 1, "a": "≤"}]) == '{"a":"≤","b":1}\n'
+    assert to_jsonl([{"b": 1, "a": "≤"}]).startswith('{"a":"≤","b":1,"seal":"')
