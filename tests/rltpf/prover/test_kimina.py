@@ -434,7 +434,10 @@ def test_a_prover_behind_a_server(script: Script) -> None:
     assert [report.detail for report in reports] == [f"theorem t : {n} = {n}" for n in range(8)]
     assert all(report.verified for report in reports)
     assert reports[0].toolchain.startswith("kimina-lean4-4.28.0-mathlib-")
-    assert [len(batch) for batch in script.batches] == [8]
+    # On a busy machine the first may leave before the others have come.
+    sizes = [len(batch) for batch in script.batches]
+    assert sum(sizes) == 8
+    assert len(sizes) <= 3
     # Mathlib is what these servers have.
     assert script.requests[0]["snippets"][0]["code"].startswith("import Lean\nimport Mathlib\nset_option")
 
