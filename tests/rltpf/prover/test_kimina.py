@@ -78,6 +78,12 @@ def whose(outcomes: list[Answer | WorkerError]) -> list[str]:
 # --- The snippet
 
 
+@pytest.fixture
+def gathering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests made at the same time arrive far apart on a busy machine."""
+    monkeypatch.setattr(kimina, "GATHER_SECONDS", 0.7)
+
+
 @given(st.text())
 def test_a_literal_is_one_line_and_stands_for_its_text(text: str) -> None:
     assert len(literal(text).splitlines()) == 1
@@ -135,6 +141,7 @@ def test_other_imports_take_another_snippet(worker: KiminaWorker, script: Script
     assert [code.partition("\nset_option")[0] for code in codes] == ["import Lean\nimport Std", "import Lean"]
 
 
+@pytest.mark.usefixtures("gathering")
 def test_one_that_hangs_costs_the_others_nothing(worker: KiminaWorker, script: Script) -> None:
     def answer(body: dict[str, Any], token: str, batch: list[dict[str, Any]]) -> Reply:
         if "hang" in json.dumps(batch):
@@ -147,12 +154,14 @@ def test_one_that_hangs_costs_the_others_nothing(worker: KiminaWorker, script: S
     assert [len(batch) for batch in script.batches] == [3, 1, 1, 1]
 
 
+@pytest.mark.usefixtures("gathering")
 def test_what_was_not_begun_in_time_goes_next(worker: KiminaWorker, script: Script) -> None:
     script.answer = lambda body, token, batch: said(body, message(token, batch[:3]))
     assert whose(ask_all(worker, [""] * 8)) == [str(number) for number in range(8)]
     assert [len(batch) for batch in script.batches] == [8, 5, 2]
 
 
+@pytest.mark.usefixtures("gathering")
 def test_requests_wait_together_while_the_server_has_enough_to_do(worker: KiminaWorker, script: Script) -> None:
     asked, free = threading.Event(), threading.Event()
 
@@ -173,6 +182,7 @@ def test_requests_wait_together_while_the_server_has_enough_to_do(worker: Kimina
     assert [len(batch) for batch in script.batches] == [1, 8]
 
 
+@pytest.mark.usefixtures("gathering")
 def test_several_snippets_at_once_if_so_many_are_allowed(script: Script) -> None:
     both = threading.Barrier(2)
 
@@ -308,6 +318,7 @@ def test_a_lasting_fault_is_no_verdict(worker: KiminaWorker, script: Script, fau
     assert (caught.value.reason, len(script.requests)) == ("crash", kimina.TRIES)
 
 
+@pytest.mark.usefixtures("gathering")
 def test_a_request_that_ends_lean_costs_the_others_nothing(worker: KiminaWorker, script: Script) -> None:
     def answer(body: dict[str, Any], token: str, batch: list[dict[str, Any]]) -> Reply:
         return (500, {"detail": "boom"}) if "bomb" in json.dumps(batch) else said(body, message(token, batch))
@@ -420,6 +431,7 @@ def _fault(url: str | None, **settings: Any) -> str:
     return fault
 
 
+@pytest.mark.usefixtures("gathering")
 def test_a_prover_behind_a_server(script: Script) -> None:
     async def check(prover: Prover) -> list[Report]:
         try:
@@ -434,14 +446,12 @@ def test_a_prover_behind_a_server(script: Script) -> None:
     assert [report.detail for report in reports] == [f"theorem t : {n} = {n}" for n in range(8)]
     assert all(report.verified for report in reports)
     assert reports[0].toolchain.startswith("kimina-lean4-4.28.0-mathlib-")
-    # On a busy machine the first may leave before the others have come.
-    sizes = [len(batch) for batch in script.batches]
-    assert sum(sizes) == 8
-    assert len(sizes) <= 3
+    assert [len(batch) for batch in script.batches] == [8]
     # Mathlib is what these servers have.
     assert script.requests[0]["snippets"][0]["code"].startswith("import Lean\nimport Mathlib\nset_option")
 
 
+@pytest.mark.usefixtures("gathering")
 def test_one_worker_asks_enough_at_once_to_fill_a_snippet(script: Script) -> None:
     async def check(prover: Prover) -> list[Report]:
         try:
