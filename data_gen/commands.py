@@ -116,10 +116,13 @@ def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.findings import audit_rows, complaints, find_data_sets, read_rows, table, write_rows
     from data_gen.verdicts import refuse_output
     from rltpf.cli import refuse_overrides
+    from rltpf.errors import InputError
     from rltpf.prover import build_prover
     from rltpf.prover.commands import prover_config
 
     refuse_overrides(overrides)
+    if args.output == "-":
+        raise InputError("--output takes a file: standard output is for the table")
     if args.output is not None:
         refuse_output(args.output)
     placed = read_rows(find_data_sets(args.datasets))
