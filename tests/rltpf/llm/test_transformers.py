@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rltpf.errors import InputError
 from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
 from rltpf.llm.settings import LLMConfig
 from rltpf.llm.transformers import TransformersModel, load_pretrained
@@ -148,10 +149,16 @@ def test_a_prompt_that_does_not_fit_fails_alone(tiny_model: Path) -> None:
     assert isinstance(short, Completion)
 
 
-def test_a_missing_model_ends_the_run(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ModelUnavailable, match="empty: cannot be loaded"):
-        ask(tmp_path / "empty", request("3 + 4"))
+def test_a_damaged_model_ends_the_run(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ModelUnavailable, match="cannot be loaded"):
+        ask(tmp_path, request("3 + 4"))
+
+
+@pytest.mark.parametrize("name", ["", "missing"])
+def test_a_folder_without_a_model_is_refused_before_anything_starts(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="is no folder with a model"):
+        ask(tmp_path / name, request("3 + 4"))
 
 
 def test_an_adapter_folder_loads_its_base(tiny_model: Path, tmp_path: Path) -> None:
