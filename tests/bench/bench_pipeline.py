@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,19 @@ PROVED = ("s2", "judge")
 INSTRUCTIONS = "Say in Lean what the text says. " * 20
 
 
-class Waiting:
-    """Serves so many at once, each for so long."""
+class Model:
+    """Answers so many at once, each after so long."""
 
-    def __init__(self, name: str, slots: int, seconds: float) -> None:
-        self.name = name
-        self._slots = asyncio.Semaphore(slots)
+    name = "fake"
+
+    def __init__(self, seconds: float) -> None:
+        self._slots = asyncio.Semaphore(MODEL_SLOTS)
         self._seconds = seconds
 
-    async def serve(self) -> None:
+    async def complete(self, request: Request) -> Completion:
         if self._seconds:
             async with self._slots:
                 await asyncio.sleep(self._seconds)
-
-    async def complete(self, request: Request) -> Completion:
-        await self.serve()
         return Completion(f"reply to {request.messages[-1].content}", prompt_tokens=200, completion_tokens=10)
 
     async def close(self) -> None:
@@ -61,8 +60,8 @@ class Waiting:
 
 async def run(items: int, model_seconds: float, prover_seconds: float, folder: Path) -> float:
     """The seconds that so many items take through the six stages."""
-    model = CachedModel(Waiting("fake", MODEL_SLOTS, model_seconds), Transcript(folder / "transcript.jsonl"))
-    prover = Waiting("lean", WORKERS, prover_seconds)
+    model = CachedModel(Model(model_seconds), Transcript(folder / "transcript.jsonl"))
+    workers = ThreadPoolExecutor(WORKERS)  # as the prover has them
     journal = Journal(folder / "items.jsonl")
 
     def source() -> Iterator[str]:
@@ -73,8 +72,8 @@ async def run(items: int, model_seconds: float, prover_seconds: float, folder: P
         for name in STAGES:
             request = Request(name, (Message("system", INSTRUCTIONS), Message("user", f"{name}: {text}")))
             text = (await model.complete(request)).text
-            if name in PROVED:
-                await prover.serve()
+            if name in PROVED and prover_seconds:
+                await asyncio.get_running_loop().run_in_executor(workers, time.sleep, prover_seconds)
         return {"id": item, "text": text}
 
     began = time.perf_counter()
@@ -85,6 +84,7 @@ async def run(items: int, model_seconds: float, prover_seconds: float, folder: P
         assert len(journal) == items
         return seconds
     finally:
+        workers.shutdown()
         await model.close()
         journal.close()
 
