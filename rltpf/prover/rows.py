@@ -99,7 +99,7 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
 def flagged(report: Report, flags: tuple[str, ...]) -> Report:
     """The report with its statement's flags; a proof of what claims nothing does not count."""
     report = dataclasses.replace(report, flags=flags)
-    if report.verified and REJECTED & set(flags):
+    if report.verified and REJECTED.keys() & set(flags):
         reason = next(flag for flag in flags if flag in REJECTED)
-        return dataclasses.replace(report, status="rejected", reason=reason, detail="the statement claims nothing")
+        return dataclasses.replace(report, status="rejected", reason=reason, detail=REJECTED[reason])
     return report

@@ -18,7 +18,10 @@ from rltpf.prover.cascade import Tactic, tactics
 from rltpf.prover.lean_text import blank, words
 from rltpf.prover.report import Report
 
-REJECTED = frozenset({"vacuous", "goal_in_hypotheses"})
+REJECTED = {
+    "vacuous": "no values meet the hypotheses, so the statement claims nothing",
+    "goal_in_hypotheses": "the claim is one of the hypotheses, so the statement claims nothing",
+}
 """Flags of statements that claim nothing: no proof of theirs counts. The others are for whoever wrote the statement."""
 
 TRUNCATION = frozenset({"nat_subtraction", "nat_division", "int_division", "division_by_zero"})
