@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from data_gen import prompting
+from data_gen.prompting import OWN, Prompts
 from rltpf.llm.model import ChatModel, Request, Sampling
 
 _STEP = re.compile(r"Step \d+:\s*(\S.*)")
@@ -39,12 +39,15 @@ def parse_chain(answer: str) -> Chain | None:
 
 
 def answer_prompt(question: str) -> str:
-    """The user message that asks for a stepwise answer; training and evaluation use the same words."""
-    return prompting.messages("answer", question=question)[1].content
+    """The user message that asks for a stepwise answer; training and evaluation use the same words, however the teacher
+    was asked."""
+    return OWN.messages("answer", question=question)[1].content
 
 
-async def sample_answer(model: ChatModel, question: str, number: int, sampling: Sampling) -> str:
+async def sample_answer(
+    model: ChatModel, question: str, number: int, sampling: Sampling, prompts: Prompts = OWN
+) -> str:
     """The `number`-th sampled answer (from 0) to a question; samples differ by their seed."""
     seeded = replace(sampling, seed=sampling.seed or 0)
-    request = Request("solver", prompting.messages("answer", question=question), seeded)
+    request = Request("solver", prompts.messages("answer", question=question), seeded)
     return (await model.complete(request.sample(number))).text.strip()

@@ -67,13 +67,14 @@ def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.dry_run import show_generation
     from data_gen.merge import merge_if_last
     from data_gen.pipeline import generate
+    from data_gen.prompting import with_version
     from rltpf.config import load
     from rltpf.runs import RunDirectory
     from rltpf.shards import WHOLE, find_shard
 
     config = load(GenerateConfig, args.config, overrides)
     shard = find_shard(config.num_shards, config.shard_id)
-    config = config.model_copy(update=shard.settings())
+    config = with_version(config.model_copy(update=shard.settings()))
     if args.dry_run:
         return show_generation(config)
     shard.refuse_other_division(config.output_dir)
@@ -95,11 +96,12 @@ def run_merge(args: argparse.Namespace, overrides: list[str]) -> int:
 def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import JudgeConfig
     from data_gen.dry_run import show_judging
+    from data_gen.prompting import with_version
     from data_gen.verdicts import judge_rows, read_rows, refuse_output, write_rows
     from rltpf.config import load
     from rltpf.runs import RunDirectory
 
-    config = load(JudgeConfig, args.config, overrides)
+    config = with_version(load(JudgeConfig, args.config, overrides))
     rows = read_rows(args.input)
     refuse_output(args.output)
     if args.dry_run:

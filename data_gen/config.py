@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,6 +26,13 @@ class GenerateConfig(Config):
     """Answers sampled for each question that is kept."""
     repairs: int = Field(5, ge=0)
     """Repairs of a formalisation (R of algorithm 1)."""
+    strategy: Literal["seed", "reverse_qa"] = "seed"
+    """The questions: those of the seed problems as they are, or new ones that are given a seed problem's answer and ask
+    for one of its numbers."""
+    prompts: Path | None = None
+    """Folder of prompts that take the place of those with the same file names in data_gen/prompts."""
+    prompts_version: str | None = None
+    """The only version of the prompts that will do; None: whichever is there."""
     seed: int = 42
     """The k-th answer to a question is sampled with seed + k."""
     num_shards: int | None = Field(None, ge=1)
@@ -42,5 +50,9 @@ class JudgeConfig(Config):
     """The Lean that judges."""
     repairs: int = Field(5, ge=0)
     """Repairs of a formalisation (R of algorithm 1)."""
+    prompts: Path | None = None
+    """Folder of prompts that take the place of those with the same file names in data_gen/prompts."""
+    prompts_version: str | None = None
+    """The only version of the prompts that will do; None: whichever is there."""
     seed: int = 42
     """Seed of the formaliser's sampling."""

@@ -4,40 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from data_gen import prompting
 from data_gen.config import GenerateConfig, JudgeConfig
-from rltpf.config import Config, dump
+from data_gen.prompting import Prompts
+from data_gen.templates import Library
+from rltpf.config import dump
 from rltpf.datasets import load_problems
+from rltpf.prover.settings import ProverConfig
 
 
 def show_generation(config: GenerateConfig) -> int:
     """Print what a generate run would start with; the exit code."""
-    question = load_problems(config.dataset)[0].question
-    _show(config, question, "<the first answer>", "<the telescope of s2>")
+    problem = load_problems(config.dataset)[0]
+    if config.strategy == "reverse_qa":
+        reversing = {"generator: s0": {"question": problem.question, "answer": problem.answer}}
+        _show(config, reversing, question="<the question of s0>")
+    else:
+        _show(config, {}, question=problem.question)
     return 0
 
 
 def show_judging(config: JudgeConfig, row: dict[str, Any]) -> int:
     """Print what judging these rows would start with; the exit code."""
-    _show(config, row["question"], row["answer"], row.get("formal") or "<the telescope of s2>")
+    formal = {"telescope": row["formal"]} if row.get("formal") else {}
+    _show(config, {}, question=row["question"], answer=row["answer"], **formal)
     return 0
 
 
-def _show(config: Config, question: str, answer: str, telescope: str) -> None:
+def _show(config: GenerateConfig | JudgeConfig, first: dict[str, dict[str, str]], **values: str) -> None:
+    prompts = Prompts(config.prompts, expected_library(config.prover))
     print(dump(config))
-    prompts: dict[str, dict[str, Any]] = {
-        "formaliser: s1": {"question": question},
-        "formaliser: s2": {"question": question, "symbols": "<the symbols of s1>"},
-        "back_translator: s3": {"telescope": telescope},
-        "judge: s4": {"question": question, "retelling": "<the retelling of s3>"},
-        "solver: answer": {"question": question},
-        "formaliser: formalise": {
-            "question": question,
-            "telescope": telescope,
-            "answer": answer,
-            "entries": "<as many as steps, and one>",
-        },
-    }
-    for title, values in prompts.items():
-        for message in prompting.messages(title.split(": ")[1], **values):
-            print(f"--- {title} ({message.role})\n{message.content}\n")
+    titles = ("formaliser: s1", "formaliser: s2", "back_translator: s3", "judge: s4", "solver: answer")
+    for title, known in {**first, **dict.fromkeys((*titles, "formaliser: formalise"), values)}.items():
+        name = title.split(": ")[1]
+        for message in prompts.sketch(name, **known):
+            print(f"--- {title}, version {prompts.versions[name]} ({message.role})\n{message.content}\n")
+
+
+def expected_library(config: ProverConfig) -> Library:
+    """What the prover will import, as far as its settings tell: Lean itself may not be there yet."""
+    header = config.header
+    if header is None:
+        header = "import Mathlib" if config.project is not None or config.toolchain == "kimina" else ""
+    return "mathlib" if "import Mathlib" in header else "core"

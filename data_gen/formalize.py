@@ -11,12 +11,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
-from data_gen import prompting
 from data_gen.formal import ANSWER, RAT, Refusal, check_telescope, divisors, premise_terms, theorem
 from data_gen.lean import LeanSession
-from data_gen.records import Question, TelescopeAttempt
+from data_gen.prompting import OWN, Prompts
+from data_gen.records import Question, Reply, TelescopeAttempt
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
 from rltpf.prover.complaint import complaint
@@ -24,21 +22,17 @@ from rltpf.prover.lean_text import extract_lean
 from rltpf.prover.prover import Prover
 from rltpf.records import Failure
 
-T = TypeVar("T", bound=BaseModel)
+T = TypeVar("T", bound=Reply)
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Variable(_Strict):
+class Variable(Reply):
     name: str
     type: str
     unit: str
     meaning: str
 
 
-class Symbols(_Strict):
+class Symbols(Reply):
     """s1: the symbolic form of a question (CoMAT)."""
 
     variables: list[Variable]
@@ -46,7 +40,7 @@ class Symbols(_Strict):
     target: str
 
 
-class Alignment(_Strict):
+class Alignment(Reply):
     """s4: whether question and retelling say the same."""
 
     reasons: str
@@ -57,11 +51,19 @@ class Formaliser:
     """Takes questions through s1 to s4 with one model and one prover; `sampling` is by role, and `repairs` bounds the
     repairs of s2."""
 
-    def __init__(self, model: ChatModel, prover: Prover, sampling: Callable[[str], Sampling], repairs: int) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        prover: Prover,
+        sampling: Callable[[str], Sampling],
+        repairs: int,
+        prompts: Prompts = OWN,
+    ) -> None:
         self._model = model
         self._prover = prover
         self._sampling = sampling
         self._repairs = repairs
+        self._prompts = prompts
 
     async def formalise(self, question: Question) -> Question:
         """The question with all that its phases made; its `error` says where it ended, if it did.
@@ -88,7 +90,7 @@ class Formaliser:
         for repair in range(self._repairs + 1):
             if attempts:
                 last = attempts[-1]
-                messages = prompting.messages(
+                messages = self._prompts.messages(
                     "s2_repair",
                     **values,
                     telescope=last.telescope,
@@ -97,7 +99,7 @@ class Formaliser:
                     repairs=self._repairs,
                 )
             else:
-                messages = prompting.messages("s2", **values)
+                messages = self._prompts.messages("s2", **values)
             reply = (await self._model.complete(Request("formaliser", messages, self._sampling("formaliser")))).text
             telescope = reply
             try:
@@ -116,7 +118,7 @@ class Formaliser:
 
     async def _retelling(self, question: Question, lean: LeanSession) -> Question:
         # The telescope alone: a model that saw s0 would tell s0 again, and the alignment would compare it with itself.
-        messages = prompting.messages("s3", telescope=question.telescope)
+        messages = self._prompts.messages("s3", telescope=question.telescope)
         request = Request("back_translator", messages, self._sampling("back_translator"))
         retelling = (await self._model.complete(request)).text.strip()
         if not retelling:
@@ -135,7 +137,7 @@ class Formaliser:
         return dataclasses.replace(question, phase="s4")
 
     async def _structured(self, role: str, schema: type[T], prompt: str, **values: Any) -> T:
-        messages = prompting.messages(prompt, **values)
+        messages = self._prompts.messages(prompt, **values)
         request = Request(role, messages, self._sampling(role), schema.model_json_schema())
         return await complete_json(self._model, request, schema.model_validate)
 

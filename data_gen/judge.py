@@ -2,7 +2,8 @@
 2.2.2, algorithm 1).
 
 Lean alone decides. `verified` needs a checked proof of the claim, `false` a checked proof of its negation; whatever
-is neither is `error`.
+is neither is `error`. An explicit calculation that Lean refutes makes an answer false before any model is asked; one
+that is right says nothing about the step that it stands in.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from functools import partial
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from data_gen import prompting
 from data_gen.answers import Chain, parse_chain
 from data_gen.arithmetic import wrong_calculations
 from data_gen.formal import (
@@ -33,6 +33,7 @@ from data_gen.formal import (
     variables,
 )
 from data_gen.lean import LeanSession, with_proof
+from data_gen.prompting import OWN, Prompts
 from data_gen.records import Attempt, Judgement, Outcome, StepVerdict, Verdict
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import complete_until, read_json
@@ -96,11 +97,14 @@ def is_readable(reply: str, entries: int) -> bool:
 class Judge:
     """Judges answers with one model and one prover; `repairs` is R of algorithm 1."""
 
-    def __init__(self, model: ChatModel, prover: Prover, sampling: Sampling, repairs: int) -> None:
+    def __init__(
+        self, model: ChatModel, prover: Prover, sampling: Sampling, repairs: int, prompts: Prompts = OWN
+    ) -> None:
         self._model = model
         self._prover = prover
         self._sampling = sampling
         self._repairs = repairs
+        self._prompts = prompts
 
     async def judge(self, question: str, telescope: str, answer: str) -> Judgement:
         """The verdict on an answer to a formalised question.
@@ -110,9 +114,10 @@ class Judge:
         chain = parse_chain(answer)
         if chain is None:
             return Judgement("error", "unparseable_answer", (), ())
-        return await _ChainJudge(self._model, self._prover, self._sampling, question, telescope, answer, chain).run(
-            self._repairs
+        state = _ChainJudge(
+            self._model, self._prover, self._sampling, self._prompts, question, telescope, answer, chain
         )
+        return await state.run(self._repairs)
 
 
 class _ChainJudge:
@@ -123,6 +128,7 @@ class _ChainJudge:
         model: ChatModel,
         prover: Prover,
         sampling: Sampling,
+        prompts: Prompts,
         question: str,
         telescope: str,
         answer: str,
@@ -131,6 +137,7 @@ class _ChainJudge:
         self._model = model
         self._lean = LeanSession(prover)
         self._sampling = sampling
+        self._prompts = prompts
         self._question = question
         self._telescope = telescope
         self._answer = answer
@@ -143,6 +150,21 @@ class _ChainJudge:
         self._consistent = False
 
     async def run(self, repairs: int) -> Judgement:
+        return await self._refuted_calculation() or await self._formalised(repairs)
+
+    async def _refuted_calculation(self) -> Judgement | None:
+        """The verdict on a chain with an explicit calculation whose negation Lean proves, from no hypotheses at all."""
+        for index, text in enumerate(self._texts):
+            for calculation in wrong_calculations(text):
+                denial = theorem(f"step_{index + 1}_denied", "", f"¬ ({proposition(calculation.claim)})")
+                proof, _ = await self._lean.proof_of(denial, "decide +kernel")
+                if proof is not None:
+                    verdicts = [StepVerdict(other, None, "unchecked") for other in self._texts]
+                    verdicts[index] = StepVerdict(text, calculation.claim, "false", "refuted_calculation", proof)
+                    return Judgement("false", "refuted_calculation", tuple(verdicts), (), self._lean.usage)
+        return None
+
+    async def _formalised(self, repairs: int) -> Judgement:
         for repair in range(repairs + 1):
             request = self._request(repair, repairs)
             first = len(self._settled) + 1
@@ -171,11 +193,11 @@ class _ChainJudge:
         values = {"question": self._question, "telescope": self._telescope, "answer": self._answer}
         entries = len(self._texts) - len(self._settled)
         if repair == 0:
-            messages = prompting.messages("formalise", **values, entries=entries)
+            messages = self._prompts.messages("formalise", **values, entries=entries)
         else:
             last = self._attempts[-1]
             whole = [step.to_json() for step in (*self._settled, *last.steps[len(self._settled) + 1 - last.first :])]
-            messages = prompting.messages(
+            messages = self._prompts.messages(
                 "repair",
                 **values,
                 entries=entries,
@@ -249,7 +271,7 @@ class _ChainJudge:
         proof, report = await self._lean.proof_of(statement, step.proof)
         if proof is not None:
             if wrong := wrong_calculations(text):
-                # The claim holds and the step is wrong all the same: whatever was claimed, it was not this step.
+                # Lean did not come to refute it before, and holds the claim to be true: it is not this step's.
                 raise Refusal("calculation", f"The step says `{wrong[0]}`, which the claim `{step.claim}` leaves out.")
             return StepVerdict(text, step.claim, "verified", lean=proof)
         disproof = await self._disproof(step, step.claim)

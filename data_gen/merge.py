@@ -72,6 +72,7 @@ def _with_costs(metrics: dict[str, Any], parts: Sequence[Part]) -> dict[str, Any
     roles = sorted({role for shard in found for role in shard["llm"]})
     metrics["llm"] = {role: _total(shard["llm"][role] for shard in found if role in shard["llm"]) for role in roles}
     metrics["lean"]["toolchain"] = parts[0].toolchain
+    metrics["prompts"] = found[0]["prompts"]
     metrics["wall_seconds"] = max(shard["wall_seconds"] for shard in found)
     return metrics
 

@@ -19,6 +19,8 @@ from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
 from data_gen.lean import InfraError
 from data_gen.metrics import summarise
+from data_gen.prompting import Prompts
+from data_gen.questions import plain, reverse, without_repeats
 from data_gen.records import Answer, Question
 from rltpf import pipeline
 from rltpf.datasets import load_problems
@@ -36,14 +38,21 @@ class Generation:
     """One generate run: the journals hold what is finished, everything else can be made again."""
 
     def __init__(
-        self, config: GenerateConfig, model: ChatModel, prover: Prover, questions: Journal, answers: Journal
+        self,
+        config: GenerateConfig,
+        model: ChatModel,
+        prover: Prover,
+        prompts: Prompts,
+        questions: Journal,
+        answers: Journal,
     ) -> None:
         sampling = partial(config.llm.sampling, seed=config.seed)
         self._config = config
         self._model = model
-        self._sampling = sampling("solver")
-        self._formaliser = Formaliser(model, prover, sampling, config.repairs)
-        self._judge = Judge(model, prover, sampling("formaliser"), config.repairs)
+        self._prompts = prompts
+        self._sampling = sampling
+        self._formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
+        self._judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
         self._questions = questions
         self._answers = answers
         self.unfinished: list[Failure] = []
@@ -66,8 +75,12 @@ class Generation:
         row = self._questions.get(problem.id)
         if row is not None:
             return Question.from_json(row)
-        seed = Question(problem.id, problem.question, problem.answer, phase="s0")
-        question = await self._formaliser.formalise(seed)
+        if self._config.strategy == "reverse_qa":
+            question = await reverse(problem, self._model, self._sampling("generator"), self._prompts)
+        else:
+            question = Question(problem.id, problem.question, problem.answer, phase="s0")
+        if question.kept:
+            question = await self._formaliser.formalise(question)
         self._questions.append(question.to_json())
         return question
 
@@ -76,7 +89,7 @@ class Generation:
         if identity in self._answers:
             return
         assert question.telescope is not None
-        text = await sample_answer(self._model, question.question, number, self._sampling)
+        text = await sample_answer(self._model, question.question, number, self._sampling("solver"), self._prompts)
         judgement = await self._judge.judge(question.question, question.telescope, text)
         answer = Answer(
             id=identity,
@@ -99,11 +112,12 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
     started = time.monotonic()
     problems = load_problems(config.dataset)
     prover = build_prover(config.prover)
+    prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
     questions, answers = run.journal("questions"), run.journal("answers")
     try:
         run.set_toolchain(prover.toolchain_id)
-        generation = Generation(config, model, prover, questions, answers)
+        generation = Generation(config, model, prover, prompts, questions, answers)
         fresh = _journal_duplicates(problems, questions, shard)
         todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
         with Progress("questions", len(fresh), len(fresh) - len(todo), model.usage) as progress:
@@ -115,6 +129,7 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
         if shard != WHOLE:
             note_input(run, ids, shard)
         metrics["llm"] = model.usage.to_json()
+        metrics["prompts"] = prompts.versions
         metrics["lean"]["toolchain"] = prover.toolchain_id
         metrics["wall_seconds"] = round(time.monotonic() - started, 1)
     finally:
@@ -138,7 +153,7 @@ def _journal_duplicates(problems: Iterable[Problem], questions: Journal, shard: 
     seen: set[str] = set()
     fresh = []
     for problem in problems:
-        words = " ".join(problem.question.lower().split())
+        words = plain(problem.question)
         repeated = words in seen
         seen.add(words)
         if not shard.holds(problem.id):
@@ -160,7 +175,9 @@ def write_data_sets(
     unfinished: int,
 ) -> dict[str, Any]:
     """Write the data sets, in the order of the input whatever the order of the work was; the run's metrics."""
-    finished = [Question.from_json(row) for identity in ids if (row := questions.get(identity)) is not None]
+    finished = without_repeats(
+        Question.from_json(row) for identity in ids if (row := questions.get(identity)) is not None
+    )
     judged: list[Answer] = []
     allocations = []
     for question in finished:

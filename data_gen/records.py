@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from data_gen.formal import FormalStep
 from data_gen.lean import LeanUsage
 from rltpf.records import Failure, Record
 
 Verdict = Literal["verified", "false", "error"]
 Outcome = Literal["verified", "false", "error", "vacuous", "no_claim", "unchecked"]
+
+
+class Reply(BaseModel):
+    """Base of what a model is asked for as JSON: read strictly, and with nothing else in it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,8 @@ class TelescopeAttempt(Record):
 class Question(Record):
     """A question on its way through s0 to s4 (paper section 2.2.1).
 
-    `phase` is the last phase it passed; `error` is None exactly where that is `s4`, and the question is kept.
+    `phase` is the last phase it passed; `error` is None exactly where that is `s4`, and the question is kept. `gold` is
+    what the data give as its answer, and nobody's verdict hangs on it.
     """
 
     id: str
@@ -40,6 +49,8 @@ class Question(Record):
     attempts: tuple[TelescopeAttempt, ...] = ()
     error: Failure | None = None
     usage: LeanUsage = LeanUsage()
+    seed: str | None = None
+    """The question of the seed problem that a model made this one from; None for the seed problem's own."""
 
     @property
     def kept(self) -> bool:

@@ -15,6 +15,7 @@ from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
 from data_gen.lean import InfraError, LeanSession
+from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
@@ -79,10 +80,11 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     a verdict."""
     sampling = partial(config.llm.sampling, seed=config.seed)
     prover = build_prover(config.prover)
+    prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
     verdicts = run.journal("verdicts")
-    formaliser = Formaliser(model, prover, sampling, config.repairs)
-    judge = Judge(model, prover, sampling("formaliser"), config.repairs)
+    formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
+    judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
     unfinished: list[str] = []
 
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from data_gen import prompting
+from data_gen.prompting import OWN
 
 _REPAIR = re.compile(r"This is repair (\d+) of")
 
@@ -27,7 +27,7 @@ class Teacher:
         self.entries: list[dict[str, Any]] = [entry for part in parts for entry in yaml.safe_load(part.read_text())]
         placeholder = dict.fromkeys(("question", "symbols", "telescope", "retelling", "answer", "entries"), "")
         names = ("s1", "s2", "s3", "s4", "answer", "formalise")
-        self._prompts = {prompting.messages(name, **placeholder)[0].content: name for name in names}
+        self._prompts = {OWN.messages(name, **placeholder)[0].content: name for name in names}
 
     def reply(self, system: str, user: str, seed: int) -> str:
         """The reply to one prompt; answers are sampled by the parity of the seed."""

@@ -3,12 +3,14 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from data_gen.arithmetic import Calculation
 from data_gen.judge import Judge
-from data_gen.records import Judgement
+from data_gen.records import Judgement, StepVerdict
 from rltpf.llm.model import Completion, Request, Sampling
 from rltpf.prover.prover import Prover
 
@@ -74,8 +76,8 @@ def test_right_chain_is_verified(judged) -> None:  # type: ignore[no-untyped-def
     assert judgement.attempts[0].elaborated == (True, True, True)
 
 
-def test_wrong_calculation_is_false_and_stops_the_chain(judged) -> None:  # type: ignore[no-untyped-def]
-    answer = "Step 1: She sells 16 - 3 - 4 = 10 eggs.\nStep 2: She earns 10 * 2 = 20 dollars.\nThe answer is 20."
+def test_wrong_claim_is_false_and_stops_the_chain(judged) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: She sells 10 of the 16 eggs.\nStep 2: She earns 10 * 2 = 20 dollars.\nThe answer is 20."
     judgement, script = judged(
         answer, [{**SOLD, "claim": "sold = 10"}, {**EARNED, "claim": "earned = 20"}, entry("answer = 20")]
     )
@@ -83,6 +85,41 @@ def test_wrong_calculation_is_false_and_stops_the_chain(judged) -> None:  # type
     assert outcomes(judgement) == ["false", "unchecked", "unchecked"]
     assert "theorem step_1_denied" in judgement.lean
     assert "¬ (sold = 10)" in judgement.lean
+    assert len(script.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "goal"),
+    [
+        ("She earns 9 * 2 = 20 dollars.", "9 * 2 = 20", "(9 * 2 : Rat) = 20"),
+        ("She earns 9 * 2 = $<<9*2=20>>20.", "9 * 2 = 20", "(9 * 2 : Rat) = 20"),
+        (
+            "That is 25% of 80 = 40 / 2 = 21.",
+            "(25 / 100) * 80 = 40 / 2 ∧ 40 / 2 = 21",
+            "((25 / 100) * 80 : Rat) = 40 / 2 ∧ (40 / 2 : Rat) = 21",
+        ),
+    ],
+)
+def test_refuted_calculation_ends_the_chain_without_a_model(judged, text: str, claim: str, goal: str) -> None:  # type: ignore[no-untyped-def]
+    first, last = "She sells 16 - 3 - 4 = 9 eggs.", "The answer is 20."
+    judgement, script = judged(f"Step 1: {first}\nStep 2: {text}\n{last}")
+    assert (judgement.verdict, judgement.reason, judgement.attempts) == ("false", "refuted_calculation", ())
+    proof = f"theorem step_2_denied\n     :\n    ¬ ({goal}) := by\n  decide +kernel"
+    assert judgement.steps == (
+        StepVerdict(first, None, "unchecked"),
+        StepVerdict(text, claim, "false", "refuted_calculation", proof),
+        StepVerdict(last, None, "unchecked"),
+    )
+    assert judgement.lean == proof
+    assert (script.requests, judgement.usage.checks) == ([], 1)
+
+
+def test_word_of_the_arithmetic_is_no_verdict(judged, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    """Where Lean does not prove the negation, the answer goes on to the model, and the step is not verified either."""
+    mistaken = Calculation("16 - 3 - 4 = 9", "16 - 3 - 4 = 9", Fraction(10), holds=False)
+    monkeypatch.setattr("data_gen.judge.wrong_calculations", lambda text: [mistaken] if "sells" in text else [])
+    judgement, script = judged(RIGHT, [SOLD, EARNED, entry("answer = 18")], repairs=0)
+    assert (judgement.verdict, judgement.reason) == ("error", "calculation")
     assert len(script.requests) == 1
 
 
@@ -187,7 +224,7 @@ def test_hostile_proof_is_refused_before_lean(judged) -> None:  # type: ignore[n
 
 
 def test_judge_cannot_be_argued_into_another_claim(judged) -> None:  # type: ignore[no-untyped-def]
-    answer = "Step 1: She sells 16 - 3 - 4 = 10 eggs.\nStep 2: She earns 9 * 2 = 18 dollars.\nThe answer is 18."
+    answer = "Step 1: She sells 16 eggs - 3 - 4 = 10.\nStep 2: She earns 9 * 2 = 18 dollars.\nThe answer is 18."
     judgement, _ = judged(answer, [SOLD, EARNED, entry("answer = 18")], [SOLD, EARNED, entry("answer = 18")], repairs=1)
     assert (judgement.verdict, judgement.reason) == ("error", "drift")
 
@@ -227,11 +264,11 @@ def test_answer_without_steps_is_never_judged(judged) -> None:  # type: ignore[n
     ("text", "claim", "verdict", "reason"),
     [
         ("Half of the 7 left over is 7 / 2 = 3.", "7 / 2 = 3", "false", "refuted"),  # holds over the naturals
-        ("She is short by 3 - 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
+        ("She is short by 3 eggs - 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
         ("She splits 5 / 0 = 0 of them.", "5 / 0 = 0", "error", "drift"),  # holds in Lean
         ("It is 16 / (3 - 3) = 0.", "eggs / (eaten - eaten) = 0", "error", "division_by_zero"),
         ("The root is 9 ^ (2 / 3) = 1.", "9 ^ (2 / 3) = 1", "error", "foreign_term"),  # natural exponents
-        ("She is short by 3 - 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
+        ("She is short by 3 eggs - 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
     ],
 )
 def test_lean_notation_does_not_verify_wrong_prose(judged, text: str, claim: str, verdict: str, reason: str) -> None:  # type: ignore[no-untyped-def]

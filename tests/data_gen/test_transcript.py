@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from data_gen import prompting
 from data_gen.answers import sample_answer
 from data_gen.config import GenerateConfig
 from data_gen.formalize import Symbols
+from data_gen.prompting import OWN
 from rltpf.config import load
 from rltpf.datasets import load_problems
 from rltpf.llm.model import Request, Sampling
@@ -26,7 +26,7 @@ def test_every_question_of_the_demo_is_recorded() -> None:
 
     async def ask() -> None:
         for problem in problems:
-            messages = prompting.messages("s1", question=problem.question)
+            messages = OWN.messages("s1", question=problem.question)
             await model.complete(Request("formaliser", messages, sampling, Symbols.model_json_schema()))
 
     asyncio.run(ask())

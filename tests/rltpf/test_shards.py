@@ -106,6 +106,7 @@ class Stub:
     """Stands in for the model, the prover, the formaliser and the judge; what becomes of an item hangs on its text."""
 
     name = toolchain_id = "stub"
+    library = "core"
 
     def __init__(self, *_: object) -> None:
         self.usage = Usage()
