@@ -59,7 +59,11 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+        length = int(self.headers["content-length"])
+        body = self.rfile.read(length)
+        if len(body) < length:
+            self.close_connection = True  # the run was killed while it asked
+            return
         fault = self.server.fault(body.decode())
         self.server.ending.wait(self.server.delay)
         if self.server.ending.is_set():
