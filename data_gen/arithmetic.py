@@ -56,7 +56,7 @@ _OPERATOR = (
     r"(?<=[0-9)])x(?=[0-9.$])|(?<=\s)x(?=\s+[0-9(.$\\])"
 )
 # A formula may end before it: `$3 \times 4$ is 12`.
-_EQUALS = rf"(?:\$|\\\))?{_SPACE}(?:(?<![<>!:≠=])=(?![=>])|\bequals\b|\bis(?=\s+{_AMOUNT}))"
+_EQUALS = rf"(?:(?:\$|\\\)){_SPACE})?(?:(?<![<>!:≠=])=(?![=>])|\bequals\b|\bis(?=\s+{_AMOUNT}))"
 _BRACKET = rf"\((?={_SPACE}[-(0-9.$€£\\])|\)"
 _SIGN = rf"\\?%|{_OPERATOR}|{_BRACKET}|\bof(?={_SPACE}[0-9.$€£(\\])"
 _TOKEN = re.compile(

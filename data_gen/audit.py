@@ -26,7 +26,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from data_gen.answers import parse_chain
-from data_gen.arithmetic import wrong_calculations
+from data_gen.arithmetic import calculations, wrong_calculations
 from data_gen.formal import (
     RAT,
     Definition,
@@ -62,6 +62,11 @@ class Judged(Record):
     steps: tuple[StepVerdict, ...]
     lean: str
     needed: Verdict
+
+    @property
+    def refutes_calculation(self) -> bool:
+        """Whether a calculation of its prose was refuted, by itself and before anything else was judged."""
+        return [step.reason for step in self.steps if step.outcome != "unchecked"] == ["refuted_calculation"]
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,10 @@ def theorems(answer: Judged) -> list[Theorem]:
         statement = theorem(name, binders, goal)
         if not text.startswith(f"{statement} := by\n"):
             raise Refusal("claim", f"{name} does not state the claim of its step, `{goal}`")
-        check_telescope(binders)
+        if answer.refutes_calculation:
+            _check_calculation(answer, binders)
+        else:
+            check_telescope(binders)
         if found:
             _check_hypotheses(name, before, binders)
         found.append(Theorem(name, statement, text))
@@ -137,7 +145,7 @@ def _check_steps(answer: Judged) -> None:
     last = outcomes.index("false") if answer.verdict == "false" and "false" in outcomes else len(outcomes) - 1
     if (
         outcomes[last] != answer.verdict
-        or not {"verified", "no_claim"}.issuperset(outcomes[:last])
+        or not (answer.refutes_calculation or {"verified", "no_claim"}.issuperset(outcomes[:last]))
         or not {"unchecked"}.issuperset(outcomes[last + 1 :])
         or any(bool(step.claim) != (step.outcome in ("verified", "false")) for step in answer.steps)
     ):
@@ -147,6 +155,13 @@ def _check_steps(answer: Judged) -> None:
             raise Refusal("calculation", f"a verified step says `{wrong[0]}`")
     if last == len(outcomes) - 1:
         check_final(answer.steps[last].claim, chain.final)
+
+
+def _check_calculation(answer: Judged, binders: str) -> None:
+    """Refuses hypotheses, and a claim that is no calculation of the step's prose."""
+    (step,) = (step for step in answer.steps if step.outcome != "unchecked")
+    if binders or step.claim not in [calculation.claim for calculation in calculations(step.text)]:
+        raise Refusal("calculation", f"`{step.claim}` is no calculation of the step, by itself")
 
 
 def _check_hypotheses(name: str, before: str, binders: str) -> None:

@@ -217,6 +217,9 @@ def test_a_rounding_word_leaves_all_alone(equation: tuple[str, Fraction], word: 
 @example("-" * 3000 + "1 = 1")
 @example("<<" * 50)
 @example("1+" * 3000 + "1 = 1")
+@example("=" + " " * 30_000 + "x")
+@example("1 $" + " " * 30_000 + "x")
+@example("1 + 1 = 2" + " " * 30_000 + "x")
 def test_any_text_is_read_without_an_exception(text: str) -> None:
     for calculation in calculations(text):
         assert bool(calculation.claim) != bool(calculation.reason)

@@ -60,9 +60,23 @@ def exported(rows: list[Row]) -> Row:
     return json.loads(to_jsonl(rows))  # type: ignore[no-any-return]
 
 
+def miscalculated() -> Answer:
+    """An answer as the judge leaves it where a calculation of the second step is refuted."""
+    texts = ["16 - 3 = 13 eggs are left over.", "She earns 13 * 2 = 25 dollars.", "The answer is 25."]
+    lean = with_proof(theorem("step_2_denied", "", "¬ ((13 * 2 : Rat) = 25)"), "decide +kernel")
+    steps = (
+        StepVerdict(texts[0], None, "unchecked"),
+        StepVerdict(texts[1], "13 * 2 = 25", "false", "refuted_calculation", lean),
+        StepVerdict(texts[2], None, "unchecked"),
+    )
+    prose = "\n".join((f"Step 1: {texts[0]}", f"Step 2: {texts[1]}", texts[2]))
+    return Answer("a2", "q", 2, "How much?", prose, "false", "refuted_calculation", steps, (), lean)
+
+
 RIGHT, WRONG = answered(0, "verified", 26), answered(1, "false", 25)
 SFT = exported(sft_rows([Allocation("q", "sft", sft=(RIGHT,))]))
 DPO = exported(dpo_rows([Allocation("q", "dpo", dpo=((RIGHT, WRONG),))]))
+CALCULATED = exported(dpo_rows([Allocation("q", "dpo", dpo=((RIGHT, miscalculated()),))]))
 LEAN: str = SFT["lean"]
 FIRST = theorems(answers(SFT)[0])[0]
 
@@ -100,7 +114,7 @@ def refused(row: Row) -> str:
 
 
 def test_a_row_as_it_was_exported_is_taken_apart() -> None:
-    assert [refused(SFT), refused(DPO)] == ["", ""]
+    assert [refused(SFT), refused(DPO), refused(CALCULATED)] == ["", "", ""]
     assert [row[SEAL] == seal(row) for row in (SFT, DPO)] == [True, True]
     assert [[t.name for t in theorems(a)] for a in answers(DPO)] == [["step_1", "step_3"], ["step_1", "step_3_denied"]]
     assert "\n\n".join(t.text for t in theorems(answers(SFT)[0])) == LEAN
@@ -197,6 +211,10 @@ def outcomes(*found: str) -> list[Row]:
         (changed(SFT, ("(money : Rat) (money_def : money =", "(eggs : Rat) (eggs_def : eggs =")), "definition"),
         (changed(SFT, ("answer : Rat)", "reply : Rat)")), "no_answer_slot"),
         (changed(SFT, ("(h_eggs : eggs = 16)", "(h_eggs : eggs = 16 := by simp)")), "gate"),
+        # A calculation that the prose does not make, or that is refuted from something else.
+        (everywhere(CALCULATED, ("She earns 13 * 2 = 25", "She earns 13 * 2 = 26")), "calculation"),
+        (everywhere(CALCULATED, ("step_2_denied\\n     :", "step_2_denied\\n    (h : 13 = 14) :")), "calculation"),
+        (everywhere(CALCULATED, ("refuted_calculation", "refuted")), "verdict"),
         # What the row says of its Lean text.
         (resealed({**SFT, "verdict": "false"}), "verdict"),
         (resealed(SWAPPED), "verdict"),
@@ -228,6 +246,8 @@ BY = " := by\n  subst_vars\n  grind"
     [
         (SFT, "passed", "ok"),
         (DPO, "passed", "ok"),
+        (CALCULATED, "passed", "ok"),
+        (everywhere(CALCULATED, ("= 25", "= 26")), "failed", "elaboration_error"),
         # Nothing that Lean objects to: the seal alone finds it.
         (changed(SFT, ("subst_vars", "subst_vars ")) | {SEAL: SFT[SEAL]}, "failed", "seal"),
         (everywhere(SFT, ("left_over = 13", "left_over ≥ 13")) | {SEAL: SFT[SEAL]}, "failed", "seal"),
