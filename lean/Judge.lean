@@ -493,7 +493,8 @@ def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := 
   let o ← elabText s.base submission
   let messages ← messagesJson o.state.messages.toArray 0 0 #[]
   let env := o.state.env
-  let reached := (walkAll s.base.env s.before.env s.info.type.getUsedConstants 0 {}).seen
+  -- In the environment after the statement: its type may rest on what its own header made, such as `target.match_1`.
+  let reached := (walkAll s.base.env s.after.env s.info.type.getUsedConstants 0 {}).seen
   let v ← judge s.base.env env s.name s.info.levelParams s.info.type (newNames s.base.env env) replayHeartbeats
   -- The cause of a failed elaboration is its error; what is missing afterwards is only the consequence.
   if erred o.state then

@@ -116,7 +116,6 @@ _OPTION = re.compile(r"set_option\b\s*(\S*)\s*(\S*)")
 _HASH_COMMAND = re.compile(r"#[A-Za-z_]{2,}[!?]?")
 # Such as `#print axioms target`, with which many proofs end: they elaborate and print.
 _PRINTING = slots.names("#check #print")
-_FRENCH_QUOTED = re.compile(r"«[\w .+*/=<>!?-]+»")
 _LEAN_NAMESPACE = re.compile(r"(?<![\w'!?])Lean\b")
 _CHAT_TOKEN = re.compile(r"<\|[A-Za-z_▁]+\|>|<｜[^｜>]*｜>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>")
 _FOREIGN_SCRIPTS = slots.names("CYRILLIC ARMENIAN FULLWIDTH CHEROKEE COPTIC")
@@ -193,9 +192,8 @@ def _word_hits(parts: Scan, mode: Mode) -> list[str]:
         hits.append("`eval%` runs code at elaboration time")
     if _LEAN_NAMESPACE.search(parts.code):
         hits.append("`Lean` reaches Lean's own internals")
-    # The words in French quotes count as words. Such names have no place in a statement, where `«5»` reads as 5.
-    code = _FRENCH_QUOTED.sub("", parts.code) if mode in ("file", "proof") else parts.code
-    hits += [f"`{sign}` hides names or builds syntax" for sign in "«»`" if sign in code]
+    # French quotes hide the signs of comments: in `«a /-» …` the scan sees a comment where Lean reads on.
+    hits += [f"`{sign}` hides names or builds syntax" for sign in "«»`" if sign in parts.code]
     return hits
 
 

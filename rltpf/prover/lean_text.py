@@ -29,7 +29,8 @@ _QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}|''|(?
 _CLEAR_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}")
 # No token begins with one of these and goes on with the signs of a comment.
 _BEFORE_COMMENT = re.compile(r"[\w\s)\]}⟩,;]")
-_HOLE = re.compile(r"\{[^{}]*\}")
+# Nothing in it that may begin a comment or a string, so that Lean's string ends where the scan's does.
+_HOLE = re.compile(r"\{[\w. +*]*\}")
 
 _FENCE = re.compile(r"[ \t]*(`{3,})[ \t]*([^`\s]*)[^`]*")
 
