@@ -6,10 +6,11 @@ from typing import Any
 
 from data_gen.config import GenerateConfig, JudgeConfig
 from data_gen.prompting import Prompts
-from data_gen.templates import Library
 from rltpf.config import dump
 from rltpf.datasets import load_problems
+from rltpf.prover.cascade import Library, library_of
 from rltpf.prover.settings import ProverConfig
+from rltpf.prover.toolchains import header_of
 
 
 def show_generation(config: GenerateConfig) -> int:
@@ -42,7 +43,4 @@ def _show(config: GenerateConfig | JudgeConfig, first: dict[str, dict[str, str]]
 
 def expected_library(config: ProverConfig) -> Library:
     """What the prover will import, as far as its settings tell: Lean itself may not be there yet."""
-    header = config.header
-    if header is None:
-        header = "import Mathlib" if config.project is not None or config.toolchain == "kimina" else ""
-    return "mathlib" if "import Mathlib" in header else "core"
+    return library_of(header_of(config))

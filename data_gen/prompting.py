@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from data_gen.config import GenerateConfig, JudgeConfig
-from data_gen.templates import Library, Templates, placeholders, read_templates
+from data_gen.templates import Templates, placeholders, read_templates
 from rltpf.errors import InputError
 from rltpf.llm.model import Message
+from rltpf.prover.cascade import Library
 from rltpf.records import content_id
 
 ConfigT = TypeVar("ConfigT", GenerateConfig, JudgeConfig)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from jinja2 import DictLoader, StrictUndefined, TemplateSyntaxError, meta, nodes
 from jinja2.sandbox import SandboxedEnvironment
 
 from rltpf.errors import InputError
+from rltpf.prover.cascade import Library
 from rltpf.records import content_id
-
-Library = Literal["core", "mathlib"]
 
 USER_MARK = "\n--- user ---\n"
 _EXAMPLES = "examples"

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+Library = Literal["core", "mathlib"]
+"""What Lean text may build on, and so which tactics there are: core Lean alone, or Mathlib too."""
+
 
 @dataclass(frozen=True)
 class Tactic:
@@ -39,6 +42,11 @@ MATHLIB = (
 )
 
 
-def tactics(library: Literal["core", "mathlib"]) -> tuple[Tactic, ...]:
+def library_of(header: str) -> Library:
+    """What the imports of a header bring."""
+    return "mathlib" if "import Mathlib" in header else "core"
+
+
+def tactics(library: Library) -> tuple[Tactic, ...]:
     """The cascade for a header that has Mathlib, or core Lean alone."""
     return MATHLIB if library == "mathlib" else CORE

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rltpf.prover import refutation
 from rltpf.prover.answer import Answer
-from rltpf.prover.cascade import Tactic, tactics
+from rltpf.prover.cascade import Library, Tactic, tactics
 from rltpf.prover.gate import gate
 from rltpf.prover.report import Report
 from rltpf.prover.traps import TRUNCATION, Facts, find_traps, sprung
@@ -25,7 +25,7 @@ class Goals:
         self,
         statement: str,
         header: str,
-        library: Literal["core", "mathlib"],
+        library: Library,
         heartbeats: int,
         ask: Callable[[str, Mapping[str, object]], tuple[Report, Answer | None]],
     ) -> None:

@@ -32,8 +32,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rltpf.errors import InputError, RunError
 from rltpf.prover.answer import Answer, WorkerError
+from rltpf.prover.cascade import library_of
 from rltpf.prover.snippet import JUDGE, Request, answers, imports_of, judge_snippet, parsed, told, version_snippet
-from rltpf.prover.toolchains import Toolchain, lean_folder
+from rltpf.prover.toolchains import Toolchain, header_of, lean_folder, pinned_version
 from rltpf.prover.verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ def connect(config: ProverConfig) -> tuple[Toolchain, KiminaWorker]:
     """
     if config.project is not None:
         raise InputError("prover.project needs the native toolchain: a server has its own libraries")
-    header = "import Mathlib" if config.header is None else config.header
+    header = header_of(config)
     worker = KiminaWorker(_address(config.url), config.timeout, config.workers, _key())
     lean = version = ""
     try:
@@ -331,21 +332,20 @@ def connect(config: ProverConfig) -> tuple[Toolchain, KiminaWorker]:
         worker.close()
         fault = f"prover.url: {worker.url} does not judge: {' '.join(error.detail.split())}"
         if version:
-            wanted = (lean_folder() / "lean-toolchain").read_text().strip().rpartition(":v")[2]
-            fault += f" (its Lean is {version}; the judge is written for {wanted})"
+            fault += f" (its Lean is {version}; the judge is written for {pinned_version()})"
         raise InputError(fault) from None
     except RunError as error:
         worker.close()
         raise InputError(str(error)) from None
     source = (lean_folder() / "Judge.lean").read_bytes()
     digest = hashlib.sha256(b"\0".join([source, JUDGE.encode(), lean.encode()])).hexdigest()
-    library = "mathlib" if "import Mathlib" in header else "core"
+    library = library_of(header)
     toolchain = Toolchain(
         id=f"kimina-lean4-{version}-{library}-{digest[:8]}",
         command=(),
         folder=lean_folder(),
         header=header,
-        library="mathlib" if library == "mathlib" else "core",
+        library=library,
     )
     return toolchain, worker
 

@@ -12,13 +12,10 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal
 
-from rltpf.prover.cascade import Tactic, tactics
+from rltpf.prover.cascade import Library, Tactic, tactics
 from rltpf.prover.report import LeanMessage
 from rltpf.prover.traps import Binder, Facts
-
-Library = Literal["core", "mathlib"]
 
 MODEL = Tactic("grind", 50_000)
 """The tactic whose failure on the claim shows values that satisfy the hypotheses and not the claim."""

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
 from rltpf.progress import Progress
+from rltpf.prover.cascade import Library
 from rltpf.prover.prover import Prover
 from rltpf.prover.rows import flagged
 
@@ -40,7 +41,7 @@ class Case:
 
     id: str
     category: str
-    header: Literal["core", "mathlib"]
+    header: Library
     mode: Literal["file", "proof", "statement"]
     statement: str
     submission: str

@@ -9,10 +9,10 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from rltpf.errors import InputError
 from rltpf.prover import embedded
+from rltpf.prover.cascade import Library, library_of
 from rltpf.prover.settings import ProverConfig
 from rltpf.sandbox.command import Limits, confined, find_mechanism
 
@@ -44,7 +44,7 @@ class Toolchain:
     command: tuple[str, ...]
     folder: Path
     header: str
-    library: Literal["core", "mathlib"]
+    library: Library
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -60,6 +60,18 @@ def lean_folder() -> Path:
 def source_digest(*names: str) -> str:
     """The SHA-256 of these files of `lean_folder()`, in their order."""
     return hashlib.sha256(b"".join((lean_folder() / name).read_bytes() for name in names)).hexdigest()
+
+
+def pinned_version() -> str:
+    """The version of Lean that the judge is written for, such as 4.28.0."""
+    return (lean_folder() / "lean-toolchain").read_text().strip().rpartition(":")[2].removeprefix("v")
+
+
+def header_of(config: ProverConfig) -> str:
+    """The Lean text before every statement, as far as the settings tell: of a server, Mathlib is what it has."""
+    if config.header is not None:
+        return config.header
+    return "import Mathlib" if config.project is not None or config.toolchain == "kimina" else ""
 
 
 def find_toolchain(config: ProverConfig) -> Toolchain:
@@ -91,7 +103,7 @@ def _embedded(config: ProverConfig) -> Toolchain:
             limits=EMBEDDED_LIMITS,
         ),
         folder=folder,
-        header=config.header or "",
+        header=header_of(config),
         library="core",
         environment=NODE_ENVIRONMENT | {name: os.environ[name] for name in ("RLTPF_LEAN_DEBUG",) if name in os.environ},
     )
@@ -115,18 +127,15 @@ def _native(config: ProverConfig, lake: str) -> Toolchain:
             f"{mechanism.describe()} alone ({'; '.join(mechanism.gaps())}): install bubblewrap, take a kernel with "
             "Landlock (5.13 or newer), or choose --prover.toolchain embedded"
         )
-    header = config.header
-    if header is None:
-        header = "import Mathlib" if config.project is not None else ""
-    version = (folder / "lean-toolchain").read_text().strip().rpartition(":")[2].removeprefix("v")
-    library = "mathlib" if "import Mathlib" in header else "core"
+    header = header_of(config)
+    library = library_of(header)
     environment, readable = _lake_environment(lake, project)
     return Toolchain(
-        id=f"native-lean4-{version}-{library}-{source_digest('Judge.lean')[:8]}",
+        id=f"native-lean4-{pinned_version()}-{library}-{source_digest('Judge.lean')[:8]}",
         command=confined((str(judge),), read=(judge, *readable), limits=NATIVE_LIMITS),
         folder=project,
         header=header,
-        library="mathlib" if library == "mathlib" else "core",
+        library=library,
         environment=environment,
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rltpf.prover.cascade import Tactic, tactics
+from rltpf.prover.cascade import Library, Tactic, tactics
 from rltpf.prover.lean_text import blank, words
 from rltpf.prover.report import Report
 
@@ -85,7 +85,7 @@ class Facts:
         )
 
 
-def find_traps(statement: str, facts: Facts, library: Literal["core", "mathlib"], attempt: Attempt) -> tuple[str, ...]:
+def find_traps(statement: str, facts: Facts, library: Library, attempt: Attempt) -> tuple[str, ...]:
     """The flags of a statement, without repetition. `undecided` says that Lean gave no verdict on a probe."""
     flags = [*facts.flags, *text_flags(statement)]
     for probe in facts.probes:
@@ -94,9 +94,7 @@ def find_traps(statement: str, facts: Facts, library: Literal["core", "mathlib"]
     return tuple(dict.fromkeys(flags))
 
 
-def sprung(
-    statement: str, facts: Facts, probe: Probe, library: Literal["core", "mathlib"], attempt: Attempt
-) -> Sequence[str]:
+def sprung(statement: str, facts: Facts, probe: Probe, library: Library, attempt: Attempt) -> Sequence[str]:
     """The probe's flag where its trap is sprung, `undecided` where Lean gave no verdict, or nothing."""
     undecided = False
     for tactic in _tactics_for(statement, facts, probe, library):
@@ -109,7 +107,7 @@ def sprung(
     return ["undecided"] if undecided else []
 
 
-def _tactics_for(statement: str, facts: Facts, probe: Probe, library: Literal["core", "mathlib"]) -> Sequence[Tactic]:
+def _tactics_for(statement: str, facts: Facts, probe: Probe, library: Library) -> Sequence[Tactic]:
     if probe.raised_by_proof and probe.flag != "vacuous":
         return [_LIGHT[library]]
     cascade = tactics(library)

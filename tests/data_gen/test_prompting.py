@@ -15,11 +15,11 @@ from data_gen.formalize import check_in_lean
 from data_gen.judge import Judge
 from data_gen.lean import LeanSession
 from data_gen.prompting import OWN, Prompts, with_version
-from data_gen.templates import Library
 from rltpf.cli import main
 from rltpf.errors import InputError
 from rltpf.llm.model import Sampling
 from rltpf.prover import build_prover
+from rltpf.prover.cascade import Library
 from rltpf.prover.prover import Prover
 from rltpf.prover.settings import ProverConfig
 from tests.data_gen.fakes import AgreeableProver, RoleModel, write_rows
