@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from rich.console import Console
+
 from data_gen import tables
 from data_gen.allocate import allocate
 from data_gen.answers import sample_answer
@@ -205,8 +207,6 @@ def write_data_sets(
 def report(run: RunDirectory, metrics: dict[str, Any], unfinished: Sequence[Failure] = ()) -> int:
     """Write `metrics.json` and say what there is; the exit code, 1 where problems are unfinished."""
     run.write("metrics.json", json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
-    from rich.console import Console
-
     allocation, console = metrics["allocation"], Console()
     for table in (tables.outcome(metrics), tables.expense(metrics)):
         console.print(table)

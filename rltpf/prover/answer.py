@@ -67,6 +67,23 @@ class Answer:
         }
 
 
+def parsed(block: bytes) -> Any:
+    """The JSON value; raises `WorkerError` where it is none."""
+    try:
+        return json.loads(block)
+    except (ValueError, RecursionError):
+        raise WorkerError("protocol", f"the reply is no JSON: {block[:200]!r}") from None
+
+
+def answer_to(nonce: str, reply: Any) -> Answer:
+    """The answer in a reply that repeats the request's number; raises `WorkerError` at any other."""
+    if type(reply) is not dict or reply.get("nonce") != nonce:
+        raise WorkerError("protocol", f"the reply does not repeat its number: {json.dumps(reply)[:200]}")
+    if "message" in reply:
+        raise WorkerError("protocol", f"the judge refused the request: {str(reply['message'])[:200]}")
+    return Answer(reply)
+
+
 class Judging(Protocol):
     """Whatever can answer requests, one at a time: a process of this machine, or a server."""
 

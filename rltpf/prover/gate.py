@@ -237,9 +237,9 @@ def _tactic_option_hits(code: str) -> list[str]:
             name = setting["name"]
             if name is None:
                 continue
-            value = (_FIELDS if name in ("config", "cfg") else _VALUE).match(code, position)
             if name in _TACTIC_SETTINGS:
                 break
+            value = (_FIELDS if name in ("config", "cfg") else _VALUE).match(code, position)
             if value is None:
                 hits.append(f"the option `{name}` of a tactic must be set to a literal")
                 break

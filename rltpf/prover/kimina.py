@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rltpf.errors import InputError, RunError
-from rltpf.prover.answer import Answer, WorkerError
+from rltpf.prover.answer import Answer, WorkerError, parsed
 from rltpf.prover.cascade import library_of
-from rltpf.prover.snippet import JUDGE, Request, answers, imports_of, judge_snippet, parsed, told, version_snippet
+from rltpf.prover.snippet import JUDGE, Request, answers, imports_of, judge_snippet, told, version_snippet
 from rltpf.prover.toolchains import Toolchain, header_of, lean_folder, pinned_version
 from rltpf.prover.verdicts import Verdicts
 

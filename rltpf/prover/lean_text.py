@@ -24,9 +24,9 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _STRING_PREFIX = re.compile(r"[\s(\[{⟨,](?:s!|(?P<raw>r#*))?$")
 _ESCAPE = r"""\\(?:[\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})"""
 _CHARACTER = rf"'(?:[^\\'\n]|{_ESCAPE})'"
-# All that a `'` may be: part of an identifier, a character literal, or part of a symbol such as `''` and `∑'`.
-_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}|''|(?<=[^\s(\[{{⟨,])'")
+# A `'` is surely part of an identifier or of a character literal; or else it is part of a symbol: `''` or `∑'`.
 _CLEAR_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}")
+_QUOTES = re.compile(rf"{_CLEAR_QUOTES.pattern}|''|(?<=[^\s(\[{{⟨,])'")
 # No token begins with one of these and goes on with the signs of a comment.
 _BEFORE_COMMENT = re.compile(r"[\w\s)\]}⟩,;]")
 # Nothing in it that may begin a comment or a string, so that Lean's string ends where the scan's does.

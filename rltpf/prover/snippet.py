@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rltpf.prover.answer import Answer, WorkerError
+from rltpf.prover.answer import Answer, WorkerError, answer_to, parsed
 
 Request = tuple[str, Mapping[str, object]]
 """A command of the judge's protocol, and its arguments."""
@@ -129,19 +129,7 @@ def answers(text: str, token: str, nonces: Sequence[str]) -> list[Answer | Worke
 
 
 def _answer(reply: Any, nonce: str) -> Answer | WorkerError:
-    if type(reply) is not dict or reply.get("nonce") != nonce:
-        return WorkerError("protocol", f"the reply does not repeat its number: {json.dumps(reply)[:200]}")
-    if "message" in reply:
-        return WorkerError("protocol", f"the judge refused the request: {str(reply['message'])[:200]}")
     try:
-        return Answer(reply)
+        return answer_to(nonce, reply)
     except WorkerError as error:
         return error
-
-
-def parsed(content: bytes) -> Any:
-    """The JSON value; raises `WorkerError` where it is none."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        raise WorkerError("protocol", f"the reply is no JSON: {content[:200]!r}") from None

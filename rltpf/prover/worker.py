@@ -22,7 +22,7 @@ import secrets
 from collections.abc import Mapping
 
 from rltpf.prover import resources
-from rltpf.prover.answer import Answer, WorkerError
+from rltpf.prover.answer import Answer, WorkerError, answer_to, parsed
 from rltpf.prover.process import Hang, LeanProcess
 from rltpf.prover.toolchains import Toolchain
 
@@ -79,7 +79,8 @@ class Worker:
         nonce = secrets.token_hex(16)
         self._requests += 1
         try:
-            return _answer(process.exchange(json.dumps({"nonce": nonce, command: arguments}).encode(), timeout), nonce)
+            request = json.dumps({"nonce": nonce, command: arguments}).encode()
+            return answer_to(nonce, parsed(process.exchange(request, timeout)))
         except WorkerError:
             self._stop()
             raise
@@ -120,15 +121,3 @@ class Worker:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-
-
-def _answer(block: bytes, nonce: str) -> Answer:
-    try:
-        reply = json.loads(block)
-    except (ValueError, RecursionError):
-        raise WorkerError("protocol", f"the reply is no JSON: {block[:200]!r}") from None
-    if type(reply) is not dict or reply.get("nonce") != nonce:
-        raise WorkerError("protocol", f"the reply does not repeat its number: {json.dumps(reply)[:200]}")
-    if "message" in reply:
-        raise WorkerError("protocol", f"the judge refused the request: {str(reply['message'])[:200]}")
-    return Answer(reply)
