@@ -714,6 +714,8 @@ partial def isEmptyCollection (e : Expr) : Bool :=
 def isEmptyType (e : Expr) : Bool :=
   e.isConstOf ``Empty || e.isAppOf ``PEmpty || (e.isAppOfArity ``Fin 1 && (match argument? e 0 with | some n => naturalOf? n == some 0 | none => false))
 
+def intDivisions : Array Name := #[``Int.ediv, ``Int.tdiv, ``Int.fdiv, ``Int.emod, ``Int.tmod, ``Int.fmod]
+
 /-- What an application itself says; its parts are walked elsewhere. -/
 def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO Traps := do
   let arguments := argumentsOf e
@@ -737,11 +739,13 @@ def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO T
   let t ← if fn == ``Nat.sub && n == 2 then require env scope t "nat_subtraction" e (atMost b a) else pure t
   let t ← if fn == ``Nat.pred && n == 1 then require env scope t "nat_subtraction" e (positive (mkConst ``Nat) b) else pure t
   let t ← if fn == ``Int.toNat && n == 1 then require env scope t "nat_subtraction" e (nonnegative (mkConst ``Int) b) else pure t
+  let byName := if n == 2 && (fn == ``Nat.div || fn == ``Nat.mod) then ``Nat else if n == 2 && containsName intDivisions fn 0 then ``Int else .anonymous
   let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !isNonzeroNumeral b then
       require env scope t "division_by_zero" e (nonzero type b) else pure t
+  let t ← if byName != .anonymous && !isNonzeroNumeral b then require env scope t "division_by_zero" e (nonzero (mkConst byName) b) else pure t
   let t ← if fn == ``Inv.inv && n == 3 && !isNonzeroNumeral b then require env scope t "division_by_zero" e (nonzero type b) else pure t
-  let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Nat then require env scope t "nat_division" e (divides b a) else pure t
-  let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Int then require env scope t "int_division" e (divides b a) else pure t
+  let t ← if (n == 6 && fn == ``HDiv.hDiv && name == ``Nat) || (fn == ``Nat.div && n == 2) then require env scope t "nat_division" e (divides b a) else pure t
+  let t ← if (n == 6 && fn == ``HDiv.hDiv && name == ``Int) || (byName == ``Int && fn != ``Int.emod && fn != ``Int.tmod && fn != ``Int.fmod) then require env scope t "int_division" e (divides b a) else pure t
   let t ← if n == 6 && fn == ``HMod.hMod && name == ``Int then require env scope t "negative_remainder" e (nonnegative type a) else pure t
   let t ← if fn == `Real.sqrt && n == 1 then require env scope t "root_of_negative" e (do nonnegative (← Meta.inferType b) b) else pure t
   let t ← if fn == `Real.log && n == 1 then require env scope t "log_of_nonpositive" e (do positive (← Meta.inferType b) b) else pure t
