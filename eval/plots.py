@@ -25,7 +25,7 @@ def curve(log_history: Sequence[Mapping[str, Any]], key: str) -> tuple[list[int]
 
 @dataclass(frozen=True)
 class IterationSeries:
-    """Percentages of all chains, one for each iteration of algorithm 1: verified, false and open add up to 100."""
+    """Percentages of the formalised chains by iteration of algorithm 1; verified, false and open add up to 100."""
 
     iterations: list[int]
     verified: list[float]
@@ -33,11 +33,13 @@ class IterationSeries:
     open: list[float]
     execution: list[float]
     """Chains that Lean can read after this iteration: decided in an earlier one, or elaborating whole in this one."""
+    tokens: list[float]
+    """The mean length of what the formaliser wrote in this iteration, in tokens (the paper's table 6)."""
 
 
 def by_iteration(rows: Sequence[Mapping[str, int]]) -> IterationSeries:
     """Cumulative shares from the rows of a generate run's `iterations`."""
-    series = IterationSeries([], [], [], [], [])
+    series = IterationSeries([], [], [], [], [], [])
     chains = rows[0]["chains"] if rows else 0
     verified = false = 0
     for row in rows:
@@ -49,6 +51,7 @@ def by_iteration(rows: Sequence[Mapping[str, int]]) -> IterationSeries:
         series.false.append(100 * false / chains)
         series.open.append(100 * (chains - verified - false) / chains)
         series.execution.append(100 * execution / chains)
+        series.tokens.append(row["tokens"] / row["chains"])
     return series
 
 
@@ -110,10 +113,14 @@ def draw_training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping
 
 
 def draw_verdicts(series: IterationSeries, chains: int, path: Path) -> None:
-    """Stacked bars of the verdicts reached after each iteration, and the execution rate as a line over them."""
-    figure = _figure(7.2, 4.0)
-    axes = figure.subplots()
-    _style(axes, f"Verdicts on {chains} answers after each iteration of formalising and checking", "", "% of answers")
+    """Stacked bars of the verdicts after each iteration with the execution rate over them; below, the lengths."""
+    figure = _figure(7.2, 5.4)
+    axes, lengths = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    _style(axes, f"Verdicts on the {chains} answers that were formalised, after each iteration", "", "% of answers")
+    _style(lengths, "What the formaliser wrote", "", "tokens a reply")
+    lengths.bar(range(len(series.tokens)), series.tokens, 0.62, color=BLUE)
+    lengths.bar_label(lengths.containers[0], fmt="%.0f", color=INK, padding=2)
+    lengths.margins(y=0.22)
     positions = range(len(series.iterations))
     bottom = [0.0] * len(series.iterations)
     for label, values, colour in (

@@ -61,9 +61,8 @@ def _data(run_dir: Path) -> list[Section | str]:
         raise InputError(f"{path}: has no {error}: run `rltpf generate` again to write it anew") from None
     plots.draw_funnel(plots.funnel(metrics), sections.PHASES, _plot(run_dir, "questions"))
     if metrics["iterations"]:
-        plots.draw_verdicts(
-            plots.by_iteration(metrics["iterations"]), metrics["answers"]["in"], _plot(run_dir, "verdicts")
-        )
+        rows = metrics["iterations"]
+        plots.draw_verdicts(plots.by_iteration(rows), rows[0]["chains"], _plot(run_dir, "verdicts"))
     answers = run_dir / "data" / "answers.jsonl"
     found.insert(
         2,
