@@ -104,10 +104,13 @@ def selftest(args: argparse.Namespace, overrides: list[str]) -> int:
 
 
 def prover_config(args: argparse.Namespace, cache: bool) -> ProverConfig:
-    """The config that the options of `add_prover_options` ask for."""
+    """The config that the options of `add_prover_options` ask for; raises `InputError` where it cannot be."""
+    from rltpf.config import load
     from rltpf.prover.settings import ProverConfig
 
-    return ProverConfig(toolchain=args.toolchain, url=args.url, project=args.project, workers=args.workers, cache=cache)
+    given = {name: getattr(args, name) for name in ("toolchain", "url", "project", "workers")}
+    words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    return load(ProverConfig, None, [*words, f"--cache={str(cache).lower()}"])
 
 
 def _count(text: str) -> int:

@@ -256,8 +256,8 @@ def test_examples_are_those_of_the_prover_s_library() -> None:
         ({"header": "import Mathlib\nopen Nat"}, "mathlib"),
         ({"project": "p", "toolchain": "native"}, "mathlib"),
         ({"project": "p", "header": "import Std"}, "core"),
-        ({"toolchain": "kimina"}, "mathlib"),
-        ({"toolchain": "kimina", "header": ""}, "core"),
+        ({"toolchain": "kimina", "url": "http://x"}, "mathlib"),
+        ({"toolchain": "kimina", "url": "http://x", "header": ""}, "core"),
     ],
 )
 def test_a_dry_run_knows_the_library_without_lean(settings: dict[str, Any], library: str) -> None:

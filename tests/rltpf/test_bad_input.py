@@ -240,6 +240,51 @@ YAML = [
         r"/c\.yaml: dataset\.preset: should be 'gsm8k', .*, and is 'gsm8' \(did you mean 'gsm8k'\?\)/",
     ),
     yaml(
+        "empty path",
+        GENERATE.replace("output_dir: o", "output_dir: ''"),
+        "c.yaml: output_dir: has to be a path, and is empty",
+    ),
+    yaml(
+        "shard of nothing in a file",
+        GENERATE + "shard_id: 1\n",
+        "c.yaml: shard_id: is 1, and num_shards is missing: shards are numbered from 0 to num_shards - 1",
+    ),
+    yaml(
+        "shard beyond the last in a file",
+        GENERATE + "shard_id: 3\nnum_shards: 3\n",
+        "c.yaml: shard_id: is 3, and num_shards is 3: shards are numbered from 0 to num_shards - 1",
+    ),
+    yaml(
+        "replay of nothing",
+        GENERATE.replace(", transcript: t.jsonl", ""),
+        "c.yaml: llm.transcript: is missing: backend replay needs a recorded transcript",
+    ),
+    yaml(
+        "replay of nothing by a role",
+        "output_dir: o\ndataset: {path: d.jsonl}\nllm: {model: m, roles: {judge: {backend: replay, model: n}}}\n",
+        "c.yaml: llm.roles.judge.transcript: is missing: backend replay needs a recorded transcript",
+    ),
+    yaml(
+        "server without an address",
+        GENERATE + "prover: {toolchain: kimina}\n",
+        "c.yaml: prover.url: is missing: toolchain kimina needs the address of a Kimina Lean Server",
+    ),
+    yaml(
+        "address without a server",
+        GENERATE + "prover: {url: 'http://localhost:8000'}\n",
+        "c.yaml: prover.url: is for toolchain kimina, and the toolchain is auto: set it to kimina, or drop url",
+    ),
+    yaml(
+        "project of a server",
+        GENERATE + "prover: {toolchain: kimina, url: 'http://localhost:8000', project: p}\n",
+        "c.yaml: prover.project: needs the native toolchain: a server has its own libraries",
+    ),
+    yaml(
+        "project of the embedded Lean",
+        GENERATE + "prover: {toolchain: embedded, project: p}\n",
+        "c.yaml: prover.project: needs the native toolchain: the embedded Lean has no lake and no Mathlib",
+    ),
+    yaml(
         "no shards", GENERATE + "num_shards: 0\n", "c.yaml: num_shards: should be greater than or equal to 1, and is 0"
     ),
 ]
@@ -283,14 +328,22 @@ ARGUMENTS = [
         "rltpf generate: argument --config: is given twice (see rltpf generate --help)",
     ),
     override("config without its option", "e.yaml", "argument 'e.yaml': belongs to no option: write --key value"),
+    *(
+        Bad(
+            f"nothing given to {command}",
+            command,
+            "config: nothing is given: pass --config FILE (see configs/), or --KEY VALUE for each key (see --help)",
+        )
+        for command in ("generate", "evaluate", "judge rows.jsonl")
+    ),
     Bad(
-        "nothing given",
-        "generate",
+        "too little given",
+        "generate --seed 3",
         [
-            "output_dir: is missing: add it to the YAML or pass --output_dir",
-            "dataset: is missing: add this section to the YAML "
+            "output_dir: is missing: pass --output_dir",
+            "dataset: is missing: pass --dataset.KEY VALUE "
             "(keys: path, name, split, preset, question_column, answer_column, limit)",
-            f"llm: is missing: add this section to the YAML (keys: {LLM_KEYS}, roles)",
+            f"llm: is missing: pass --llm.KEY VALUE (keys: {LLM_KEYS}, roles)",
         ],
     ),
     Bad(
@@ -302,7 +355,7 @@ ARGUMENTS = [
     Bad(
         "missing model",
         "evaluate --output_dir o --dataset.path d.jsonl --llm.backend transformers",
-        "llm.model: is missing: add it to the YAML or pass --llm.model",
+        "llm.model: is missing: pass --llm.model",
     ),
     override("unknown option", "--repair 3", "--repair: unknown key (did you mean 'repairs'?)"),
     override(
@@ -329,17 +382,17 @@ ARGUMENTS = [
     override(
         "shard without its number",
         "--num_shards 2",
-        "shard_id: is missing: num_shards is 2, and there is no SLURM array: pass --shard_id, from 0",
+        "c.yaml: shard_id: is missing: num_shards is 2, and there is no SLURM array: pass --shard_id, from 0",
     ),
     override(
         "shard beyond the last",
         "--num_shards 2 --shard_id 2",
-        "shard_id: is 2, and num_shards is 2: shards are numbered from 0 to num_shards - 1",
+        "--shard_id: is 2, and num_shards is 2: shards are numbered from 0 to num_shards - 1",
     ),
     override(
         "shard of nothing",
         "--shard_id 1",
-        "shard_id: is 1, and num_shards is missing: shards are numbered from 0 to num_shards - 1",
+        "--shard_id: is 1, and num_shards is missing: shards are numbered from 0 to num_shards - 1",
     ),
     override(
         "negative shard", "--num_shards 2 --shard_id -1", "--shard_id: should be greater than or equal to 0, and is -1"
@@ -455,7 +508,7 @@ DATA = [
     Bad(
         "transcript: not named",
         "evaluate --config e.yaml --llm.transcript null",
-        "llm.transcript: is missing: backend replay needs a recorded transcript",
+        "--llm.transcript: is missing: backend replay needs a recorded transcript",
     ),
     transcript("empty", "", "t.jsonl: is a transcript of nothing, not of llm.model m"),
     transcript("not a transcript", '{"model": "m"}\n', "t.jsonl:1: is no recorded exchange: lacks 'completion'"),
@@ -522,6 +575,16 @@ DATA = [
         "lean check: no native Lean",
         "lean check proofs.jsonl --toolchain native",
         f"prover.toolchain: native, but there is no `lake` on the PATH; {TO_INSTALL}",
+    ),
+    Bad(
+        "lean check: server without an address",
+        "lean check proofs.jsonl --toolchain kimina",
+        "url: is missing: toolchain kimina needs the address of a Kimina Lean Server",
+    ),
+    Bad(
+        "lean check: address without a server",
+        "lean check proofs.jsonl --toolchain embedded --url http://localhost:8000",
+        "--url: is for toolchain kimina, and the toolchain is embedded: set it to kimina, or drop url",
     ),
     Bad("lean selftest: no cases", "lean selftest --cases t.jsonl", "t.jsonl: holds no cases"),
 ]
@@ -609,6 +672,31 @@ VALIDATION = [
             "no.yaml: No such file or directory: a config is a YAML file",
         ],
         {"x.yaml": "benchmark: gsm\ndataset: {limit: 0}\nllm: {modell: m}\n"},
+    ),
+    Bad(
+        "validate: faults between keys, with others",
+        "config validate generate.yaml",
+        [
+            f"generate.yaml (for `rltpf generate`): {fault}"
+            for fault in (
+                "llm.roles.judge.transcript: is missing: backend replay needs a recorded transcript",
+                "llm.roles.solver.transcript: is missing: backend replay needs a recorded transcript",
+                "llm.modell: unknown key (did you mean 'model'?)",
+                "prover.url: is missing: toolchain kimina needs the address of a Kimina Lean Server",
+                "prover.workers: should be greater than or equal to 1, and is 0",
+                "shard_id: is 4, and num_shards is 2: shards are numbered from 0 to num_shards - 1",
+            )
+        ],
+        {
+            "generate.yaml": "num_shards: 2\nshard_id: 4\nprover: {toolchain: kimina, workers: 0}\n"
+            "llm: {modell: m, roles: {judge: {backend: replay}, solver: {backend: replay, model: n}}}\n"
+        },
+    ),
+    Bad(
+        "validate: preset of another benchmark",
+        "config validate e.yaml --for evaluate",
+        "e.yaml (for `rltpf evaluate`): dataset.preset: svamp is not the benchmark gsm8k: set benchmark: jsonl",
+        {"e.yaml": "dataset: {path: d.jsonl, preset: svamp}\n"},
     ),
     Bad(
         "validate: training",
@@ -754,6 +842,7 @@ def test_what_looks_bad_and_is_not(text: bytes, tmp_path: Path, capsys: pytest.C
     [
         ("x.yaml", GENERATE, "`rltpf generate` and `rltpf evaluate`"),
         ("evaluate/x.yaml", GENERATE, "`rltpf evaluate`"),
+        ("x.yaml", GENERATE + "num_shards: 4\n", "`rltpf generate`, which needs besides: --shard_id"),
         ("evaluate/x.yaml", GENERATE + "repairs: 2\n", "`rltpf generate`"),
         ("judge/x.yaml", "llm: {model: m}\n", "`rltpf judge`, which needs besides: --output_dir"),
         (
