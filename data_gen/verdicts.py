@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from data_gen.config import JudgeConfig
+from data_gen.dry_run import first_judging_prompt
 from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
@@ -22,6 +23,7 @@ from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.llm import build_model
 from rltpf.llm.model import ModelError
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.records import Failure
@@ -82,6 +84,7 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     prover = build_prover(config.prover)
     prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
+    run.begin(prover.toolchain_id)
     verdicts = run.journal("verdicts")
     formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
     judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
@@ -109,8 +112,9 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
             verdicts.append(result)
 
     try:
-        run.set_toolchain(prover.toolchain_id)
         todo = [row for row in rows if row["id"] not in verdicts]
+        if todo:
+            show_opening(run, config, *first_judging_prompt(todo[0], prompts))
         with Progress("answers", len(rows), len(rows) - len(todo), model.usage) as progress:
             await pipeline.run(todo, verdict, keep, concurrency=ROWS_IN_FLIGHT, progress=progress)
     finally:

@@ -139,9 +139,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def dump(config: Config) -> str:
-    """The resolved config as YAML that `load` reads back. Without secrets: API keys come from the environment alone."""
-    return yaml.dump(config.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+def dump(config: Config, defaults: bool = True) -> str:
+    """The resolved config as YAML that `load` reads back. Without secrets: API keys come from the environment alone.
+
+    Without `defaults` what is as the default is left out, which gives the same config too.
+    """
+    values = config.model_dump(mode="json", exclude_defaults=not defaults)
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def describe(cls: type[Config]) -> list[Option]:

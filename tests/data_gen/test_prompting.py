@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from data_gen.config import GenerateConfig
 from data_gen.dry_run import expected_library
@@ -180,6 +181,22 @@ def test_judge_uses_them_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert main(["judge", str(rows), *arguments, "--prompts", str(made)]) == 0
     assert json.loads((tmp_path / "out.jsonl").read_text())["verdict"] == "verified"
     assert [message.content for message in model.asked("formalise")[0].messages] == ["Formalise.", answer]
+
+
+def test_a_run_shows_its_settings_and_first_prompt_unless_nothing_is_left(
+    model: RoleModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = folder(tmp_path, s1="\n".join(map(str, range(30))) + "\n--- user ---\n{{ question }}")
+    assert generate(tmp_path, "--prompts", str(made)) == 0
+    config, system, user = capsys.readouterr().err.split("--- first prompt, formaliser: s1 ")
+    shown = yaml.safe_load(config)
+    assert shown["llm"] == {"model": "m"}
+    assert "seed" not in shown
+    assert config.endswith(f"# with the defaults: {tmp_path}/run/config.yaml\n")
+    assert system == "(system)\n" + "\n".join(map(str, range(20))) + "\n[10 more lines: see --dry_run]\n"
+    assert user.startswith("(user)\nHow many are 2 and 3?\n---\nquestions: ")
+    assert generate(tmp_path, "--prompts", str(made)) == 0
+    assert "first prompt" not in capsys.readouterr().err
 
 
 def test_other_prompts_do_not_go_on_with_a_run(

@@ -771,10 +771,13 @@ def run(argv: list[str]) -> int:
 
 @pytest.mark.parametrize("row", TABLE, ids=kinds(TABLE))
 def test_bad_input_is_a_line_and_exit_code_2(row: Bad, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    code = run(prepare(row, tmp_path))
+    words = prepare(row, tmp_path)
+    before = set(tmp_path.rglob("*"))
+    code = run(words)
     out, error = capfd.readouterr()
     assert is_said(row.lines, error), error
     assert (code, out) == (2, "")
+    assert {path for path in tmp_path.rglob("*") if "cache" not in path.parts} == before
 
 
 @pytest.mark.parametrize("row", YAML, ids=kinds(YAML))
