@@ -4,7 +4,6 @@ where it was."""
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -25,6 +24,7 @@ from data_gen.metrics import summarise
 from data_gen.prompting import Prompts
 from data_gen.questions import plain, reverse, without_repeats
 from data_gen.records import Answer, Question
+from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
@@ -217,10 +217,7 @@ def report(run: RunDirectory, metrics: dict[str, Any], unfinished: Sequence[Fail
         console.print()
     print(f"{run.path / 'sft.jsonl'}: {allocation['sft_rows']} rows")
     print(f"{run.path / 'dpo.jsonl'}: {allocation['dpo_pairs']} pairs")
-    if not unfinished:
+    code = note_unfinished(run, "problems", unfinished)
+    if code == 0:
         run.finish()
-        return 0
-    for failure in unfinished:
-        print(f"problem {failure.stage}: {failure.reason}: {failure.detail}", file=sys.stderr)
-    print(f"{len(unfinished)} problems have no verdict yet; the same command takes them up again", file=sys.stderr)
-    return 1
+    return code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from data_gen.judge import Judge
 from data_gen.lean import InfraError, LeanSession
 from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
+from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
@@ -88,7 +88,7 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     verdicts = run.journal("verdicts")
     formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
     judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
-    unfinished: list[str] = []
+    unfinished: list[Failure] = []
 
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:
         try:
@@ -104,7 +104,7 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
         except Refusal as refusal:
             return _lost(row, Failure("s2", refusal.reason, str(refusal)))
         except (InfraError, ModelError) as error:
-            unfinished.append(f"{row['id']}: {error}")
+            unfinished.append(Failure(row["id"], type(error).__name__, str(error)))
             return None
 
     def keep(result: dict[str, Any] | None) -> None:
@@ -121,9 +121,7 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
         await model.close()
         await prover.close()
         verdicts.close()
-    for line in unfinished:
-        print(f"{line}: no verdict yet; the same command takes it up again", file=sys.stderr)
-    return 1 if unfinished else 0
+    return note_unfinished(run, "answers", unfinished)
 
 
 def write_rows(run: RunDirectory, rows: Sequence[dict[str, Any]], output: str) -> None:

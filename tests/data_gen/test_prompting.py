@@ -18,12 +18,12 @@ from data_gen.lean import LeanSession
 from data_gen.prompting import OWN, Prompts, with_version
 from rltpf.cli import main
 from rltpf.errors import InputError
-from rltpf.llm.model import Sampling
+from rltpf.llm.model import ModelError, Request, Sampling
 from rltpf.prover import build_prover
 from rltpf.prover.cascade import Library
 from rltpf.prover.prover import Prover
 from rltpf.prover.settings import ProverConfig
-from tests.data_gen.fakes import AgreeableProver, RoleModel, write_rows
+from tests.data_gen.fakes import SYMBOLS, AgreeableProver, RoleModel, write_rows
 
 PACKAGED = Path("data_gen/prompts")
 S1 = "Symbols, please.\n--- user ---\n{{ question }}"
@@ -149,8 +149,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> RoleModel:
     return model
 
 
-def generate(tmp_path: Path, *overrides: str) -> int:
-    data = write_rows(tmp_path / "data.jsonl", ("How many are 2 and 3?", "5"))
+def generate(tmp_path: Path, *overrides: str, data: Path | None = None) -> int:
+    data = data or write_rows(tmp_path / "data.jsonl", ("How many are 2 and 3?", "5"))
     arguments = ("--dataset.path", str(data), "--llm.model", "m", "--output_dir", str(tmp_path / "run"))
     return main(["generate", *arguments, *overrides])
 
@@ -197,6 +197,27 @@ def test_a_run_shows_its_settings_and_first_prompt_unless_nothing_is_left(
     assert user.startswith("(user)\nHow many are 2 and 3?\n---\nquestions: ")
     assert generate(tmp_path, "--prompts", str(made)) == 0
     assert "first prompt" not in capsys.readouterr().err
+
+
+def test_problems_without_a_verdict_are_one_line_and_a_file(
+    model: RoleModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(request: Request) -> str:
+        raise ModelError("no\nreply")
+
+    model.replies["s1"] = unknown
+    data = write_rows(tmp_path / "two.jsonl", ("How many are 2 and 3?", "5"), ("How many are 3 and 3?", "6"))
+    assert generate(tmp_path, "--llm.max_concurrent", "1", data=data) == 1
+    noted = tmp_path / "run" / "unfinished.jsonl"
+    rows = [json.loads(line) for line in noted.read_text().splitlines()]
+    assert [(row["reason"], row["detail"]) for row in rows] == [("ModelError", "no\nreply")] * 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"2 problems without a verdict, which the same command takes up again; all are in {noted}, the first is "
+        f"{rows[0]['id']}: ModelError: no reply"
+    )
+    model.replies["s1"] = SYMBOLS
+    assert generate(tmp_path, data=data) == 0
+    assert not noted.exists()
 
 
 def test_other_prompts_do_not_go_on_with_a_run(

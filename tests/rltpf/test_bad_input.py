@@ -378,6 +378,7 @@ ARGUMENTS = [
         "--llm.model \udcff",
         "--llm.model: is not usable: '\\udcff' holds a zero byte or half a character",
     ),
+    override("option given twice", "--seed 1 --seed 2", "--seed: is given twice"),
     override("wrong type", "--seed two", "--seed: should be a valid integer, and is 'two'"),
     override(
         "shard without its number",
@@ -443,6 +444,12 @@ DATA = [
         {"x.jsonl/a": ""},
     ),
     Bad(
+        "dataset: damaged Parquet file",
+        "evaluate --config e.yaml --dataset.path d.parquet",
+        r"/d\.parquet: cannot be loaded: .*Parquet magic bytes not found.*/",
+        {"d.parquet": b"PAR1" + bytes(300)},
+    ),
+    Bad(
         "dataset: directory",
         "evaluate --config e.yaml --dataset.path hollow",
         r"/hollow: cannot be loaded: .* doesn't contain any data files: .*/",
@@ -458,12 +465,12 @@ DATA = [
     dataset(
         "wrong column",
         '{"q": "q", "answer": "1"}\n',
-        "d.jsonl:1: has no column 'question': set question_column to one of q, answer",
+        "d.jsonl:1: has no column 'question': set dataset.question_column to one of q, answer",
     ),
     dataset(
         "column that is not there",
         FILES["d.jsonl"],
-        "d.jsonl:1: has no column 'gold': set answer_column to one of question, answer",
+        "d.jsonl:1: has no column 'gold': set dataset.answer_column to one of question, answer",
         "--dataset.answer_column gold",
     ),
     dataset(
@@ -548,6 +555,16 @@ DATA = [
         "judge rows.jsonl --config j.yaml --output folder",
         "folder: cannot be written: --output takes a file in a folder that is there",
     ),
+    Bad(
+        "judge: two outputs",
+        "judge rows.jsonl --config j.yaml --output a --output b",
+        "rltpf judge: argument --output: is given twice (see rltpf judge --help)",
+    ),
+    Bad(
+        "lean check: two numbers of workers",
+        "lean check proofs.jsonl --workers 2 --workers 2",
+        "rltpf lean check: argument --workers: is given twice (see rltpf lean check --help)",
+    ),
     Bad("lean check: no rows", "lean check t.jsonl", "t.jsonl: holds no rows"),
     Bad(
         "lean check: not JSON",
@@ -586,6 +603,13 @@ DATA = [
         "lean check proofs.jsonl --toolchain embedded --url http://localhost:8000",
         "--url: is for toolchain kimina, and the toolchain is embedded: set it to kimina, or drop url",
     ),
+    Bad(
+        "lean install: native Lean",
+        "lean install --toolchain native",
+        "rltpf lean install: argument --toolchain: native Lean is not installed by rltpf: install elan "
+        "(https://github.com/leanprover/elan), run `lake exe cache get && lake build` in lean/, and pass "
+        "--toolchain native, or --prover.toolchain native, to the commands that judge (see rltpf lean install --help)",
+    ),
     Bad("lean selftest: no cases", "lean selftest --cases t.jsonl", "t.jsonl: holds no cases"),
 ]
 
@@ -599,8 +623,8 @@ TRAINING = [
         "train: nothing given",
         "train dpo",
         [
-            "error: `model_name_or_path` is missing: add it to the YAML or pass --model_name_or_path",
-            "error: `output_dir` is missing: add it to the YAML or pass --output_dir",
+            "error: `model_name_or_path` is missing: pass --model_name_or_path",
+            "error: `output_dir` is missing: pass --output_dir",
             "error: `dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
         ],
     ),
@@ -623,6 +647,7 @@ TRAINING = [
         "--learning_rate",
         "argument `learning_rate`: True does not fit: input should be a valid number",
     ),
+    train("option given twice", "--seed 1 --seed 2", "argument `seed` is given twice"),
     train("NaN", "--learning_rate nan", "argument `learning_rate`: nan does not fit: it is no number"),
     train("no epochs", "--num_train_epochs 0", "`num_train_epochs` is 0.0: nothing would be learned"),
     train(
