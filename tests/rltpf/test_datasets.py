@@ -145,7 +145,8 @@ def test_wrong_rows_of_a_csv_are_named_by_the_line_that_they_begin_on(tmp_path: 
         ("problem,answer", {}, "'question': set dataset.question_column to one of problem, answer"
          " (did you mean dataset.preset: math500 or aime or amc?)"),
         ("Body,Question,Answer", {"preset": "gsm8k"},
-         "'question': set dataset.question_column to one of Body, Question, Answer (did you mean dataset.preset: svamp?)"),
+         "'question': set dataset.question_column to one of Body, Question, Answer"
+         " (did you mean dataset.preset: svamp?)"),
         ("question,correct", {"preset": "aqua"}, "'options': the columns are question, correct"),
         ("question,solution", {}, "'answer': set dataset.answer_column to one of question, solution"),
         ("question,answer", {"answer_column": "Answer"},

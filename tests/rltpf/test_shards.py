@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data_gen.findings import DATA_SETS
 from data_gen.lean import LeanUsage
 from data_gen.records import Judgement, Question
 from rltpf.cli import main
@@ -27,8 +28,7 @@ from rltpf.llm.model import Completion
 from rltpf.llm.usage import Usage
 from rltpf.records import Failure, content_id
 from rltpf.shards import WHOLE, Shard, find_shard, join_journals
-
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
+from tests.data_gen.run_files import equal_data_sets
 
 
 @given(st.lists(st.integers().map(content_id), unique=True), st.integers(1, 50), st.randoms())
@@ -215,8 +215,7 @@ def test_any_number_of_shards_gives_the_bytes_of_one_run(rows: list[tuple[str, s
         for number in random.sample(range(total), total):
             assert not (many / "sft.jsonl").exists()
             shard(many, number, total, rows=rows)
-        for name in DATA_SETS:
-            assert (many / name).read_bytes() == (one / name).read_bytes()
+        assert equal_data_sets(many, one)
         assert metrics(many) == metrics(one)
         for name in ("questions.jsonl", "answers.jsonl"):
             assert sorted((many / name).read_bytes().splitlines()) == sorted((one / name).read_bytes().splitlines())
@@ -376,8 +375,7 @@ def test_shards_begun_anew_replace_what_was_joined(tmp_path: Path, capsys: pytes
     shard(run, 1, 3, *anew)
     shard(run, 2, 3, *anew)
     assert generate(tmp_path / "one", ROWS, *anew) == 0
-    for name in DATA_SETS:
-        assert (run / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+    assert equal_data_sets(run, tmp_path / "one")
 
 
 def test_joined_data_of_other_settings_is_replaced_only_when_asked(
@@ -426,7 +424,6 @@ def test_an_array_of_three_gives_the_bytes_of_one_run_in_real_lean(lean_installe
         for task in (1, 2, 3)
     ]
     assert [task.wait() for task in tasks] == [0, 0, 0]
-    for name in DATA_SETS:
-        assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
-        assert (tmp_path / "one" / name).stat().st_size > 0
+    assert equal_data_sets(tmp_path / "many", tmp_path / "one")
+    assert all((tmp_path / "one" / name).stat().st_size > 0 for name in DATA_SETS)
     assert metrics(tmp_path / "many")["allocation"] == metrics(tmp_path / "one")["allocation"]
