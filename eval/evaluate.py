@@ -17,12 +17,14 @@ from eval.settings import EvaluateConfig
 from rltpf.config import dump
 from rltpf.errors import InputError, RunError
 from rltpf.llm import build_model
-from rltpf.llm.model import Completion, ModelError
+from rltpf.llm.model import Completion, Message, ModelError
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.records import Problem, canonical_json
 from rltpf.runs import RunDirectory, installed_versions, source_version
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "adapter_config.json")
+_WEIGHTS_NOTE = "weights.json"
 
 
 def preview(config: EvaluateConfig) -> str:
@@ -41,8 +43,10 @@ def evaluate(config: EvaluateConfig, overwrite: bool = False) -> dict[str, Any]:
     benchmark = benchmarks.BENCHMARKS[config.benchmark]
     rows = benchmarks.load(benchmark, config.dataset)
     with RunDirectory.open(config.output_dir, config, "evaluate", overwrite) as run:
-        _refuse_other_weights(config, run)
-        replies = asyncio.run(_ask(config, benchmark, rows, run))
+        weights = _weights(config)
+        if not overwrite:
+            _refuse_other_weights(config, run, weights)
+        replies = asyncio.run(_ask(config, benchmark, rows, run, weights))
         if all(isinstance(reply, ModelError) for reply in replies):
             raise RunError(f"no row has a reply, the first: {replies[0]}")
         with MathVerifier() as verifier:
@@ -90,9 +94,17 @@ def summary_table(metrics: Mapping[str, Any]) -> str:
 
 
 async def _ask(
-    config: EvaluateConfig, benchmark: benchmarks.Benchmark, rows: Sequence[Problem], run: RunDirectory
+    config: EvaluateConfig,
+    benchmark: benchmarks.Benchmark,
+    rows: Sequence[Problem],
+    run: RunDirectory,
+    weights: Mapping[str, str],
 ) -> list[Completion | ModelError]:
     model = build_model(config.llm, run.transcript)
+    run.begin()
+    if weights:
+        run.write(_WEIGHTS_NOTE, _pretty(weights))
+    show_opening(run, config, "solver", [Message("user", benchmark.prompt(rows[0].question))])
     limit, concurrency = config.llm.max_tokens, config.llm.max_concurrent
     try:
         with Progress(f"{benchmark.name} with {model.name}", len(rows), usage=model.usage) as progress:
@@ -101,20 +113,23 @@ async def _ask(
         await model.close()
 
 
-def _refuse_other_weights(config: EvaluateConfig, run: RunDirectory) -> None:
-    """A transcript knows a local model by its folder alone: retrained weights would get their predecessors' score."""
+def _weights(config: EvaluateConfig) -> dict[str, str]:
+    """The files of a local model's weights, and their digests."""
     folder = Path(config.llm.model)
     if config.llm.backend not in ("transformers", "vllm") or not folder.is_dir():
-        return
+        return {}
     files = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern)})
-    weights = {path.name: _digest(path) for path in files}
-    note = run.path / "weights.json"
-    if note.exists() and json.loads(note.read_text(encoding="utf-8")) != weights:
+    return {path.name: _digest(path) for path in files}
+
+
+def _refuse_other_weights(config: EvaluateConfig, run: RunDirectory, weights: Mapping[str, str]) -> None:
+    """A transcript knows a local model by its folder alone: retrained weights would get their predecessors' score."""
+    note = run.path / _WEIGHTS_NOTE
+    if weights and note.exists() and json.loads(note.read_text(encoding="utf-8")) != weights:
         raise InputError(
-            f"{run.path}: holds replies of other weights than those now in {folder}: "
+            f"{run.path}: holds replies of other weights than those now in {config.llm.model}: "
             "pass --overwrite, or choose another output_dir"
         )
-    run.write(note.name, _pretty(weights))
 
 
 def _digest(path: Path) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from rltpf.config import Config
+from rltpf.config import Config, faults_at
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import ModelConfig
 
@@ -27,3 +27,12 @@ class EvaluateConfig(Config):
     """The benchmark's rows."""
     llm: SolverConfig
     """The model to score."""
+
+    @field_validator("dataset")
+    @classmethod
+    def _is_the_benchmark(cls, dataset: DatasetConfig, info: ValidationInfo) -> DatasetConfig:
+        benchmark = info.data.get("benchmark", "jsonl")
+        if dataset.preset and benchmark not in ("jsonl", dataset.preset):
+            what = f"{dataset.preset} is not the benchmark {benchmark}: set benchmark: jsonl"
+            raise faults_at([(("preset",), what)])
+        return dataset

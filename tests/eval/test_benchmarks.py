@@ -32,12 +32,6 @@ def test_a_preset_gives_the_gold_answers_of_its_own_benchmark_and_of_jsonl(tmp_p
         assert [row.answer for row in load(BENCHMARKS[name], dataset)] == ["18"]
 
 
-def test_a_preset_of_another_benchmark_is_refused(tmp_path: Path) -> None:
-    dataset = write(tmp_path / "rows.jsonl", []).model_copy(update={"preset": "svamp"})
-    with pytest.raises(InputError, match=r"preset: svamp is not the benchmark gsm8k: set benchmark: jsonl"):
-        load(BENCHMARKS["gsm8k"], dataset)
-
-
 def test_every_row_without_a_gold_answer_is_named(tmp_path: Path) -> None:
     rows = [{"question": "q", "answer": a} for a in ("#### 1", "18", "#### 3", "####")]
     with pytest.raises(InputError) as caught:
