@@ -56,7 +56,8 @@ def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequen
         raise FillError("the function gives another text each time")
     if texts[0] != block:
         raise FillError(f"for the base answer the function gives {texts[0]!r} and not its block")
-    if len(candidates) > 1 and len({text for text in texts[1:] if text is not None}) < 2:
+    usable = [text for text in texts[1:] if text is not None]
+    if len(usable) > 1 and len(set(usable)) == 1:
         raise FillError("the function gives the same text for different answers")
     return [_written(statement, start, block, text) for text in texts[1:]]
 

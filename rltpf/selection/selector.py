@@ -90,6 +90,7 @@ class _Counting:
 
     def __init__(self, model: ChatModel) -> None:
         self._model = model
+        self.name = model.name
         self.calls: Counter[str] = Counter()
 
     async def complete(self, request: Request) -> Completion:

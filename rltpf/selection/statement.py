@@ -74,6 +74,7 @@ def read_statement(source: str) -> Statement:
     """
     while match := _IMPORT.match(source):
         source = source[match.end() :]
+    source = source.strip()
     code = scan(source).code
     theorems = list(_THEOREM.finditer(code))
     if len(theorems) != 1:
