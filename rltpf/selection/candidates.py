@@ -40,10 +40,15 @@ def ranked(reply: str, most: int) -> list[str]:
     if fenced := _FENCE.search(body):
         body = fenced[1]
     lines = _unnumbered([line.strip() for line in body.split("\n") if line.strip()])
+    return without_repeats(lines)[:most]
+
+
+def without_repeats(candidates: Sequence[str]) -> list[str]:
+    """The candidates that are the first of their value, in order."""
     found: dict[str, str] = {}
-    for line in lines:
-        found.setdefault(value_of(line), line)
-    return list(found.values())[:most]
+    for candidate in candidates:
+        found.setdefault(value_of(candidate), candidate)
+    return list(found.values())
 
 
 def _unnumbered(lines: Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import TRUNCATION
 from rltpf.records import Record
-from rltpf.selection.candidates import plain, term, value_of
+from rltpf.selection.candidates import plain, term, without_repeats
 from rltpf.selection.choice import Judged, Route
 from rltpf.selection.fill import Fill, FillError, fill
 from rltpf.selection.statement import Place, Statement, StatementError, places, read_statement, substitute
@@ -108,7 +108,7 @@ class _Problem:
         self._selector = selector
         self._identity = identity
         self._question = question
-        self._candidates = list({value_of(candidate): candidate for candidate in reversed(candidates)}.values())[::-1]
+        self._candidates = without_repeats(candidates)
         self._model = _Counting(selector._model)
         self._seconds = 0.0
 
@@ -214,7 +214,7 @@ class _Problem:
             return dataclasses.replace(
                 item, verdict="refused" if report.reason == "gate" else "rejected", reason=_words(report)
             )
-        if item.route != "formalised" and not plain(item.candidate).lstrip("-").isdigit():
+        if not plain(item.candidate).lstrip("-").isdigit():
             cut = set(await self._selector._prover.traps(item.statement)) & TRUNCATION - set(base_flags)
             if cut:
                 return dataclasses.replace(item, verdict="refused", reason=", ".join(sorted(cut)))
