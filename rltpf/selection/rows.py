@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
@@ -24,6 +26,7 @@ from rltpf.selection.config import SelectConfig
 from rltpf.selection.metrics import Scored, summarise
 from rltpf.selection.prompting import messages
 from rltpf.selection.selector import NoVerdict, Selection, Selector
+from rltpf.selection.tables import accuracy, effort
 
 MOST_CANDIDATES = 64
 
@@ -137,6 +140,9 @@ def write_rows(config: SelectConfig, run: RunDirectory, problems: Sequence[Ranke
             }
             metrics = summarise(scored, sames)
         run.write("metrics.json", json.dumps(metrics, indent=1) + "\n")
+        console = Console(stderr=True)
+        for table in (accuracy(metrics), effort(metrics)):
+            console.print(table)
 
 
 def _selected(config: SelectConfig, problem: Ranked, selection: Selection) -> dict[str, Any]:
