@@ -87,6 +87,7 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
     kept some from a verdict."""
     prover = build_prover(config.prover)
     model = build_model(config.llm, run.transcript)
+    run.begin(prover.toolchain_id)
     selections = run.journal("selections")
     sampling = partial(config.llm.sampling, seed=config.seed)
     selector = Selector(model, prover, sampling, messages, config.rule != "first", config.independent)
@@ -104,7 +105,6 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
             selections.append(selection.to_json())
 
     try:
-        run.set_toolchain(prover.toolchain_id)
         todo = [problem for problem in problems if problem.id not in selections]
         concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
         with Progress("problems", len(problems), len(problems) - len(todo), model.usage) as progress:
