@@ -1,6 +1,10 @@
 """Table 1 of the paper, row by row."""
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from data_gen.allocate import allocate
 from data_gen.export import dpo_rows, sft_rows, to_jsonl
@@ -40,8 +44,72 @@ def test_table_1(verdicts: tuple[Verdict, ...], expected: object) -> None:
 
 
 def test_the_same_text_counts_once() -> None:
-    allocation = allocate([answer(0, "verified", "same"), answer(1, "verified", "same")])
+    allocation = allocate([answer(0, "verified", "same"), answer(1, "verified", " same\n")])
     assert (allocation.fate, [a.id for a in allocation.sft]) == ("sft", ["a0"])
+    allocation = allocate([answer(0, "false", "same"), answer(1, "verified"), answer(2, "false", "same")])
+    assert [(c.id, r.id) for c, r in allocation.dpo] == [("a1", "a0")]
+
+
+def test_a_text_that_is_verified_and_false_is_believed_neither_way() -> None:
+    same = [answer(0, "verified", "same"), answer(1, "false", "same")]
+    allocation = allocate(same)
+    assert (allocation.fate, allocation.sft, allocation.dpo, allocation.decided) == ("error", (), (), ())
+    assert [a.id for a in allocation.contradicted] == ["a0", "a1"]
+    # The others are paired as if it were not there.
+    allocation = allocate([*same, answer(2, "verified"), answer(3, "false")])
+    assert (allocation.fate, [(c.id, r.id) for c, r in allocation.dpo]) == ("dpo", [("a2", "a3")])
+    assert allocate([*same, answer(2, "verified"), answer(3, "verified")]).fate == "sft"
+    assert allocate([*same, answer(2, "verified")]).fate == "error"
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> list[Answer]:
+    """Answers to one question, some with the same text."""
+    drawn = draw(st.lists(st.tuples(st.sampled_from(("verified", "false", "error")), st.integers(0, 5)), min_size=2))
+    return [answer(number, verdict, f"text {text}") for number, (verdict, text) in enumerate(drawn)]  # type: ignore[arg-type]
+
+
+@given(samples())
+def test_every_answer_has_one_place_at_most_and_a_reason_where_it_has_none(answers: list[Answer]) -> None:
+    allocation = allocate(answers)
+    chosen, rejected = [c for c, _ in allocation.dpo], [r for _, r in allocation.dpo]
+    placed = [a.id for a in (*allocation.sft, *chosen, *rejected)]
+    assert len(set(placed)) == len(placed)
+    assert {a.verdict for a in (*allocation.sft, *chosen)} <= {"verified"}
+    assert {a.verdict for a in rejected} <= {"false"}
+    assert all(c.answer != r.answer for c, r in allocation.dpo)
+    # Answers = decided + undecided + contradicted + repeats of a decided text.
+    decided, contradicted = ({a.id for a in found} for found in (allocation.decided, allocation.contradicted))
+    errors = {a.id for a in answers if a.verdict == "error"}
+    repeats = {a.id for a in answers} - decided - contradicted - errors
+    assert len(decided) + len(contradicted) + len(errors) + len(repeats) == len(answers)
+    texts = [a.answer for a in allocation.decided]
+    assert len(set(texts)) == len(texts)
+    assert all(a.answer in texts for a in answers if a.id in repeats)
+    assert set(placed) <= decided
+    # Of the decided ones everything is used that table 1 uses.
+    counts = [sum(a.verdict == verdict for a in allocation.decided) for verdict in ("verified", "false")]
+    assert len(allocation.dpo) == min(counts)
+    assert (allocation.fate == "dpo") == (min(counts) > 0)
+    assert len(allocation.sft) == (counts[0] if allocation.fate == "sft" else 0)
+    if allocation.fate == "discarded":
+        assert {a.verdict for a in answers} == {"false"}
+
+
+@given(samples(), st.randoms())
+def test_the_order_of_the_answers_does_not_matter(answers: list[Answer], random: Any) -> None:
+    allocation = allocate(answers)
+    random.shuffle(answers)
+    assert allocate(answers) == allocation
+
+
+@given(st.lists(st.sampled_from(("verified", "false", "error")), min_size=2, max_size=2), st.integers(0, 5))
+def test_more_samples_that_repeat_a_text_change_nothing(verdicts: list[Verdict], more: int) -> None:
+    two = [answer(number, verdict, f"text {number}") for number, verdict in enumerate(verdicts)]
+    repeats = [answer(2 + number, verdicts[0], "text 0") for number in range(more)]
+    allocation = allocate(two)
+    if allocation.fate != "error":
+        assert allocate([*two, *repeats]) == allocation
 
 
 def test_rows_are_conversational_and_carry_their_lean() -> None:

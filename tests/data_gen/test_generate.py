@@ -14,7 +14,7 @@ from demo.teacher import Teacher
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow]
 
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
+DATA_SETS = ("sft.jsonl", "dpo.jsonl", "unpaired.jsonl", "stepwise.jsonl")
 
 
 def command(output_dir: Path, *overrides: str) -> list[str]:
