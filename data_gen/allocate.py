@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from data_gen.records import Answer
@@ -23,7 +24,8 @@ class Allocation:
     decided: tuple[Answer, ...] = ()
     """The verified and the false answers, each text once: what is learned from them one by one."""
     contradicted: tuple[Answer, ...] = ()
-    """Answers with a text that was found verified and false: the judge takes itself back, so neither is believed."""
+    """A false answer and a verified one that begins with all that the false one says up to its false step: the judge
+    takes itself back, so neither is believed."""
 
 
 def allocate(answers: Sequence[Answer]) -> Allocation:
@@ -34,10 +36,9 @@ def allocate(answers: Sequence[Answer]) -> Allocation:
     answers fewer than two were decided, or none verified next to an undecided one, goes to neither set.
     """
     ordered = sorted(answers, key=lambda answer: answer.number)
-    texts = {verdict: {_text(a) for a in ordered if a.verdict == verdict} for verdict in ("verified", "false")}
-    disputed = texts["verified"] & texts["false"]
     judged = [answer for answer in ordered if answer.verdict != "error"]
-    believed = [answer for answer in judged if _text(answer) not in disputed]
+    disputed = {a.id for pair in product(judged, repeat=2) if _contradict(*pair) for a in pair}
+    believed = [answer for answer in judged if answer.id not in disputed]
     decided = _distinct(believed)
     verified = tuple(answer for answer in decided if answer.verdict == "verified")
     false = tuple(answer for answer in decided if answer.verdict == "false")
@@ -51,7 +52,7 @@ def allocate(answers: Sequence[Answer]) -> Allocation:
         sft=verified if fate == "sft" else (),
         dpo=tuple(zip(verified, false, strict=False)),
         decided=tuple(decided),
-        contradicted=tuple(answer for answer in judged if _text(answer) in disputed),
+        contradicted=tuple(answer for answer in judged if answer.id in disputed),
     )
 
 
@@ -59,10 +60,18 @@ def _distinct(answers: Iterable[Answer]) -> list[Answer]:
     """Answers with a text of their own: the same text twice is one sample."""
     seen: dict[str, Answer] = {}
     for answer in answers:
-        seen.setdefault(_text(answer), answer)
+        seen.setdefault(_plain(answer.answer), answer)
     return list(seen.values())
 
 
-def _text(answer: Answer) -> str:
-    """An answer as it is compared with others: spaces and line ends tell no two apart."""
-    return " ".join(answer.answer.split())
+def _contradict(verified: Answer, false: Answer) -> bool:
+    if (verified.verdict, false.verdict) != ("verified", "false"):
+        return False
+    refuted = [step.outcome for step in false.steps].index("false") + 1
+    said, other = ([_plain(step.text) for step in answer.steps[:refuted]] for answer in (verified, false))
+    return said == other
+
+
+def _plain(text: str) -> str:
+    """A text as it is compared with others: spaces and line ends tell no two apart."""
+    return " ".join(text.split())

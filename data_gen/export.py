@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from data_gen.allocate import Allocation
 from data_gen.answers import answer_prompt
 from data_gen.audit import SEAL, seal
 from data_gen.records import Answer
+from data_gen.stepwise import stepwise
 from rltpf.datasets import read_jsonl
 from rltpf.records import canonical_json, content_id
 
@@ -143,29 +143,15 @@ def _steps(answer: Answer) -> list[dict[str, Any]]:
 
 
 def _stepwise(answer: Answer) -> dict[str, Any]:
-    lines = [f"Step {number}: {step.text}" for number, step in enumerate(answer.steps[:-1], start=1)]
-    lines += [step.text for step in answer.steps[-1:]]
-    # A refuted calculation ends an answer before the steps above it are judged: they are read, and not learned from.
-    given = len(list(takewhile(lambda step: step.outcome == "unchecked", answer.steps)))
-    completions: list[str] = []
-    labels: list[bool] = []
-    waiting: list[str] = []
-    for line, step in zip(lines[given:], answer.steps[given:], strict=True):
-        # A step without a claim goes with the next that has one.
-        waiting.append(line)
-        if step.outcome in ("verified", "false"):
-            completions.append("\n".join(waiting))
-            labels.append(step.outcome == "verified")
-            waiting = []
-        if step.outcome == "false":
-            break
+    labelled = stepwise(answer.steps)
     return {
         "id": answer.id,
         "question_id": answer.question_id,
-        "prompt": "".join(f"{text}\n" for text in (answer_prompt(answer.question), *lines[:given])),
-        "completions": completions,
-        "labels": labels,
+        "prompt": "".join(f"{text}\n" for text in (answer_prompt(answer.question), *labelled.given)),
+        "completions": list(labelled.completions),
+        "labels": list(labelled.labels),
         "verdict": answer.verdict,
+        "steps": _steps(answer),
         "lean": answer.lean,
     }
 

@@ -37,7 +37,7 @@ _MANIFEST = "manifest.json"
 _CONFIG = "config.yaml"
 _FORMAT = "rltpf run"
 _LOCK = ".lock"
-_FOLDERS = ("data", "plots")
+_FOLDERS = ("data", "dataset", "plots")
 
 
 class HeldError(InputError):
@@ -63,9 +63,9 @@ class RunDirectory:
         """Make a run directory or resume it; `command` is the command's name, such as `generate`.
 
         Raises `InputError` when the folder is no run directory, is being written by another process, or belongs to a
-        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data` and
-        `plots` are removed. Other folders stay (models trained into it, say), and so does everything in a folder that
-        is no run directory.
+        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data`,
+        `dataset` and `plots` are removed. Other folders stay (models trained into it, say), and so does everything in
+        a folder that is no run directory.
         """
         try:
             output_dir.mkdir(parents=True, exist_ok=True)

@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 
 from data_gen.allocate import allocate
 from data_gen.export import dpo_rows, sft_rows, to_jsonl
-from data_gen.records import Answer, StepVerdict, Verdict
+from data_gen.records import Answer, Outcome, StepVerdict, Verdict
 
 
 def answer(number: int, verdict: Verdict, text: str = "") -> Answer:
-    steps = (StepVerdict("The answer is 1.", "answer = 1", "verified", lean="theorem step_1 : 1 = 1 := rfl"),)
     text = text or f"Step 1: {number}.\nThe answer is 1."
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    outcomes: list[Outcome] = (
+        [verdict, *["unchecked"] * (len(lines) - 1)] if verdict != "verified" else ["verified"] * len(lines)
+    )
+    steps = tuple(StepVerdict(line, "1 = 1", outcome) for line, outcome in zip(lines, outcomes, strict=True))
     return Answer(f"a{number}", "q", number, "How many?", text, verdict, "", steps, (), "theorem step_1 : 1 = 1 := rfl")
 
 
@@ -60,6 +64,37 @@ def test_a_text_that_is_verified_and_false_is_believed_neither_way() -> None:
     assert (allocation.fate, [(c.id, r.id) for c, r in allocation.dpo]) == ("dpo", [("a2", "a3")])
     assert allocate([*same, answer(2, "verified"), answer(3, "verified")]).fate == "sft"
     assert allocate([*same, answer(2, "verified")]).fate == "error"
+
+
+def judged(number: int, verdict: Verdict, *steps: tuple[str, Outcome]) -> Answer:
+    prose = "\n".join(text for text, _ in steps)
+    verdicts = tuple(StepVerdict(text, None, outcome) for text, outcome in steps)
+    return Answer(f"a{number}", "q", number, "How many?", prose, verdict, "", verdicts, (), "")
+
+
+RIGHT = judged(
+    0, "verified", ("16 - 3 = 13.", "verified"), ("So 13  eggs.", "no_claim"), ("The answer is 13.", "verified")
+)
+
+
+@pytest.mark.parametrize(
+    ("false", "believed"),
+    [
+        # What Lean refuted is what it verified in the other answer, which goes on in another way.
+        ([("16 - 3 = 13.", "verified"), ("So 13 eggs.", "false"), ("The answer is 12.", "unchecked")], False),
+        ([("16 - 3 = 13.", "unchecked"), ("So 13 eggs.", "false"), ("The answer is 12.", "unchecked")], False),
+        # From other steps the same step is another one.
+        ([("16 - 4 = 12.", "verified"), ("So 13 eggs.", "false"), ("The answer is 13.", "unchecked")], True),
+        ([("16 - 3 = 13.", "verified"), ("So 13 eggs.", "verified"), ("The answer is 12.", "false")], True),
+    ],
+)
+def test_an_answer_with_a_step_that_is_refuted_elsewhere_is_not_believed(
+    false: list[tuple[str, Outcome]], believed: bool
+) -> None:
+    allocation = allocate([RIGHT, judged(1, "false", *false)])
+    assert [a.id for a in allocation.decided] == (["a0", "a1"] if believed else [])
+    assert [a.id for a in allocation.contradicted] == ([] if believed else ["a0", "a1"])
+    assert allocation.fate == ("dpo" if believed else "error")
 
 
 @st.composite
