@@ -4,7 +4,6 @@ functions."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -12,9 +11,7 @@ import yaml
 import rltpf
 from data_gen.config import GenerateConfig
 from data_gen.export import COLUMNS
-from rltpf.datasets import DatasetConfig
-
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+from rltpf.datasets import public_name
 
 _ROLES = ("formaliser", "back_translator", "judge", "solver")
 
@@ -34,18 +31,12 @@ Answers that Lean could not decide are in no data set. That a question is stated
 model. `datasets.load_from_disk` opens this folder; a data set without rows is left out."""
 
 _CHECKING = """\
-Every row carries the Lean text of its verdict and a seal over all its columns. `rltpf audit` judges the rows of `sft`
-and `dpo` anew from that text, with a Lean of your own:
-
-```python
-import datasets
-
-for kind, rows in datasets.load_from_disk("dataset").items():
-    rows.to_json(f"{kind}.jsonl", force_ascii=False)
-```
+Every row carries the Lean text of its verdict and a seal over all its columns. This judges every row anew from that
+text, with a Lean of your own, and finds labels that Lean does not give:
 
 ```
-rltpf audit {files}
+rltpf lean install
+rltpf audit FOLDER
 ```"""
 
 
@@ -68,19 +59,17 @@ def card(config: GenerateConfig, metrics: Mapping[str, Any]) -> str:
         _table(("", "count"), _counts(metrics)),
         *_lengths(metrics["lengths"]),
         "## How to check them again",
-        _CHECKING.replace("{files}", " ".join(f"{kind}.jsonl" for kind in ("sft", "dpo") if rows[kind])),
+        _CHECKING,
     ]
     return "\n\n".join(sections) + "\n"
 
 
 def _metadata(config: GenerateConfig, rows: Mapping[str, int]) -> dict[str, Any]:
-    largest = max(rows.values())
     return {
         "license": config.license or "unknown",
         "language": ["en"],
         "task_categories": ["text-generation"],
         "tags": ["math", "reasoning", "lean4", "synthetic", "trl", "rltpf"],
-        "size_categories": [next((name for limit, name in _SIZES if largest < limit), "n>1M")],
         "configs": [{"config_name": kind, "data_files": f"{kind}/*.arrow"} for kind, count in rows.items() if count],
     }
 
@@ -89,10 +78,10 @@ def _origin(config: GenerateConfig, metrics: Mapping[str, Any]) -> str:
     roles = (*(["generator"] if config.strategy == "reverse_qa" else []), *_ROLES)
     models: dict[str, list[str]] = {}
     for role in roles:
-        models.setdefault(_name(config.llm.for_role(role).model), []).append(role)
+        models.setdefault(public_name(config.llm.for_role(role).model), []).append(role)
     made = "as they are" if config.strategy == "seed" else "made into new ones by reverse question answering"
     lines = [
-        f"seed problems: {_source(config.dataset)}, licence {config.license or 'unknown'}; their questions {made}",
+        f"seed problems: {config.dataset.title}, licence {config.license or 'unknown'}; their questions {made}",
         *(
             f"model: {model} ({', '.join(tasks)}), whose terms may bind the use of its answers"
             for model, tasks in models.items()
@@ -103,22 +92,9 @@ def _origin(config: GenerateConfig, metrics: Mapping[str, Any]) -> str:
         "prompts: " + ", ".join(f"{name} {version}" for name, version in metrics["prompts"].items()),
     ]
     if config.decontaminate.datasets:
-        sets = ", ".join(map(_source, config.decontaminate.datasets))
+        sets = "; ".join(dataset.title for dataset in config.decontaminate.datasets)
         lines.append(f"without questions that share {config.decontaminate.ngram_size} words in a row with {sets}")
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _source(config: DatasetConfig) -> str:
-    name = f"`{_name(config.path)}`"
-    # A file has no splits, whatever the config's default.
-    return (
-        name if Path(config.path).is_file() else ", ".join(filter(None, (name, config.name, f"split {config.split}")))
-    )
-
-
-def _name(path: str) -> str:
-    """A hub id as it is; of a path on this machine, which says nothing elsewhere, the last part."""
-    return Path(path).name if Path(path).exists() else path
 
 
 def _counts(metrics: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -30,10 +30,10 @@ class EvaluationSets:
         return None
 
 
-def index(questions: Mapping[str, Iterable[str]], size: int) -> EvaluationSets:
-    """What the questions of the sets, by name, are recognised by."""
+def index(questions: Iterable[tuple[str, Iterable[str]]], size: int) -> EvaluationSets:
+    """What the questions of the sets, each with its name, are recognised by."""
     sets: dict[str, str] = {}
-    for name, texts in questions.items():
+    for name, texts in questions:
         for text in texts:
             for words in ngrams(text, size):
                 sets.setdefault(words, name)

@@ -10,7 +10,7 @@ from typing import Any
 from data_gen.allocate import Allocation
 from data_gen.answers import answer_prompt
 from data_gen.audit import SEAL, seal
-from data_gen.records import Answer
+from data_gen.records import Answer, Question
 from data_gen.stepwise import stepwise
 from rltpf.datasets import read_jsonl
 from rltpf.records import canonical_json, content_id
@@ -104,6 +104,15 @@ def stepwise_rows(allocations: Iterable[Allocation]) -> list[dict[str, Any]]:
 def to_jsonl(rows: Iterable[dict[str, Any]]) -> str:
     """One canonical JSON object a line, so that equal data sets are equal bytes; each with its seal (see `audit`)."""
     return "".join(f"{canonical_json({**row, SEAL: seal(row)})}\n" for row in rows)
+
+
+def contaminated(questions: Iterable[Question]) -> str:
+    """The questions that were removed for their words, with these, one a line."""
+    return "".join(
+        f"{canonical_json({'id': question.id, 'question': question.question, 'shared': question.error.detail})}\n"
+        for question in questions
+        if question.error is not None and question.error.reason == "contaminated"
+    )
 
 
 def save_folder(folder: Path, files: Mapping[str, Path], card: str) -> None:

@@ -19,7 +19,7 @@ from data_gen.answers import sample_answer
 from data_gen.card import card
 from data_gen.config import GenerateConfig
 from data_gen.decontamination import EvaluationSets, index
-from data_gen.export import data_sets, save_folder, to_jsonl
+from data_gen.export import contaminated, data_sets, save_folder, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
 from data_gen.lean import InfraError
@@ -158,10 +158,10 @@ def _is_done(problem: Problem, questions: Journal, answers: Journal, samples: in
 
 
 def _evaluation_sets(config: GenerateConfig) -> EvaluationSets:
-    questions = {
-        dataset.path: [problem.question for problem in load_problems(dataset)]
+    questions = (
+        (dataset.title, [problem.question for problem in load_problems(dataset)])
         for dataset in config.decontaminate.datasets
-    }
+    )
     return index(questions, config.decontaminate.ngram_size)
 
 
@@ -214,6 +214,8 @@ def write_data_sets(
     exported = data_sets(allocations)
     for kind, found in exported.items():
         run.write(f"{kind}.jsonl", to_jsonl(found))
+    if config.decontaminate.datasets:
+        run.write("contaminated.jsonl", contaminated(finished))
     judged_ids = {answer.question_id for answer in judged}
     complete = [question for question in finished if not question.kept or question.id in judged_ids]
     metrics = summarise(complete, judged, allocations)
@@ -240,6 +242,9 @@ def report(
     files = {kind: run.path / f"{kind}.jsonl" for kind in metrics["rows"]}
     for kind, count in metrics["rows"].items():
         print(f"{files[kind]}: {count} {'pairs' if kind == 'dpo' else 'rows'}")
+    if config.decontaminate.datasets:
+        lost = metrics["questions"]["lost"].get("s0:contaminated", 0)
+        print(f"{run.path / 'contaminated.jsonl'}: {lost} questions that share words with the evaluation sets")
     # The parts of a divided run are nobody's data set.
     if config.shard_id is None:
         save_folder(run.path / "dataset", files, card(config, metrics))

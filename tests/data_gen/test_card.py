@@ -61,13 +61,21 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text())
 
 
+def folder(path: Path) -> dict[str, bytes]:
+    """All that a folder holds, the card too."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
 def test_a_question_of_an_evaluation_set_is_lost_before_anything_is_spent(model: RoleModel, tmp_path: Path) -> None:
     run = generate(tmp_path, [f"{SEED} Say it in dollars."])
     metrics = read(run / "metrics.json")
     assert metrics["questions"]["lost"] == {"s0:contaminated": 1}
     assert not any(SEED in message.content for _, request in model.requests for message in request.messages)
     (lost,) = [row for row in rows(run / "questions.jsonl") if row["error"]]
-    assert lost["error"]["detail"] == f"{tmp_path / 'test.jsonl'} has: {SHARED}"
+    assert lost["error"]["detail"] == f"test.jsonl has: {SHARED}"
+    assert rows(run / "contaminated.jsonl") == [
+        {"id": lost["id"], "question": SEED, "shared": f"test.jsonl has: {SHARED}"}
+    ]
     assert metrics["rows"]["sft"] == len(rows(run / "sft.jsonl")) == 2
 
 
@@ -75,6 +83,7 @@ def test_a_question_that_a_model_made_is_compared_too(model: RoleModel, tmp_path
     run = generate(tmp_path, [REVERSED], "--strategy", "reverse_qa")
     assert read(run / "metrics.json")["questions"]["lost"]["s0:contaminated"] == 1
     assert not model.asked("s1")
+    assert [row["question"] for row in rows(run / "contaminated.jsonl")] == [REVERSED]
 
 
 def test_shorter_runs_of_words_lose_more(model: RoleModel, tmp_path: Path) -> None:
@@ -90,26 +99,28 @@ def test_shards_lose_the_same_questions(model: RoleModel, tmp_path: Path) -> Non
         run = generate(tmp_path, [SEED], "--num_shards", "2", "--shard_id", str(number), name="divided")
         # The parts of a divided run are nobody's data set.
         assert not (run / "shards" / f"{number}-of-2" / "dataset").exists()
-    for kind in ("sft", "dpo", "unpaired", "stepwise"):
-        assert (run / f"{kind}.jsonl").read_bytes() == (whole / f"{kind}.jsonl").read_bytes()
-    assert set(datasets.load_from_disk(run / "dataset")) == set(datasets.load_from_disk(whole / "dataset"))
+    for name in ("sft", "dpo", "unpaired", "stepwise", "contaminated"):
+        assert (run / f"{name}.jsonl").read_bytes() == (whole / f"{name}.jsonl").read_bytes()
+    assert folder(run / "dataset") == folder(whole / "dataset")
+    assert set(datasets.load_from_disk(run / "dataset")) == {"sft", "unpaired", "stepwise"}
 
 
 def test_the_folder_of_a_run_opens_and_has_its_card(model: RoleModel, tmp_path: Path) -> None:
     run = generate(tmp_path, [], "--license", "mit")
-    folder = run / "dataset"
-    for kind, found in datasets.load_from_disk(folder).items():
+    saved = run / "dataset"
+    assert not (run / "contaminated.jsonl").exists()
+    for kind, found in datasets.load_from_disk(saved).items():
         assert found.to_list() == rows(run / f"{kind}.jsonl")
     # As from the hub: the card says which files are which data set.
-    found = datasets.load_dataset(str(folder), "sft", split="train", cache_dir=str(tmp_path / "cache"))
+    found = datasets.load_dataset(str(saved), "sft", split="train", cache_dir=str(tmp_path / "cache"))
     assert found.to_list() == rows(run / "sft.jsonl")
-    head = yaml.safe_load((folder / "README.md").read_text().split("---\n")[1])
+    head = yaml.safe_load((saved / "README.md").read_text().split("---\n")[1])
     assert head["license"] == "mit"
     # Started again, the run has the same data sets and a folder that opens.
     before = (run / "sft.jsonl").read_bytes()
     again = generate(tmp_path, [], "--license", "apache-2.0")
     assert (again / "sft.jsonl").read_bytes() == before
-    assert "license: apache-2.0" in (folder / "README.md").read_text()
+    assert "license: apache-2.0" in (saved / "README.md").read_text()
 
 
 METRICS: dict[str, Any] = {
@@ -138,24 +149,24 @@ def config(tmp_path: Path, **values: Any) -> GenerateConfig:
 
 
 def test_what_the_card_says(tmp_path: Path) -> None:
-    sets = {"datasets": [{"path": "openai/gsm8k", "name": "main", "split": "test"}]}
+    sets = {"datasets": [{"path": "openai/gsm8k", "name": "main", "split": "test"}, {"path": "mine/test.csv"}]}
     text = card(config(tmp_path, license="mit", decontaminate=sets), METRICS)
     head = yaml.safe_load(text.split("---\n")[1])
-    assert (head["license"], head["size_categories"]) == ("mit", ["1K<n<10K"])
+    assert head["license"] == "mit"
     assert [entry["config_name"] for entry in head["configs"]] == ["sft", "dpo", "stepwise"]
     for line in (
         "| sft | 1,200 | `prompt`, `completion` | verified answers to questions with no false answer |",
-        "- seed problems: `mine.jsonl`, licence mit; their questions as they are",
+        "- seed problems: mine.jsonl, licence mit; their questions as they are",
         "- model: small (judge), whose terms may bind the use of its answers",
         "- model: large (formaliser, back_translator, solver), whose terms may bind the use of its answers",
         "- Lean: Lean 4.28.0",
         "- prompts: s1 aaaa, s2 bbbb",
-        "- without questions that share 13 words in a row with `openai/gsm8k`, main, split test",
+        "- without questions that share 13 words in a row with openai/gsm8k, main, split test; test.csv",
         "| lost: s0:contaminated | 2 |",
         "| without a verdict yet | 4 |",
         "| chosen, words | 1 | 2 | 2.5 | 9 |",
         "7 chosen answers have more words than the rejected one, and 5 have fewer.",
-        "rltpf audit sft.jsonl dpo.jsonl",
+        "rltpf audit FOLDER",
     ):
         assert line in text.splitlines()
     assert str(tmp_path) not in text
@@ -173,4 +184,3 @@ def test_what_is_not_known_is_said_to_be_unknown(tmp_path: Path) -> None:
     assert "license: unknown" in text
     assert "## Lengths" not in text
     assert "without questions" not in text
-    assert "rltpf audit sft.jsonl" in text.splitlines()

@@ -19,7 +19,7 @@ from tests.data_gen.proxy import FAULTS, Proxy, proxy, url_of
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow]
 
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
+DATA_SETS = ("sft.jsonl", "dpo.jsonl", "unpaired.jsonl", "stepwise.jsonl")
 KILLS = 50
 
 
@@ -62,7 +62,14 @@ def same(one: Path, other: Path) -> bool:
         )
         if sorted(rows) != sorted(expected):
             return False
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in DATA_SETS)
+    return contents(one) == contents(other)
+
+
+def contents(output_dir: Path) -> dict[str, bytes]:
+    """The data sets, and the folder of them all to the last file."""
+    files = [output_dir / name for name in DATA_SETS]
+    files += [path for path in (output_dir / "dataset").rglob("*") if path.is_file()]
+    return {str(path.relative_to(output_dir)): path.read_bytes() for path in files}
 
 
 def recorded(output_dir: Path) -> set[str]:

@@ -44,20 +44,21 @@ def test_runs_of_words(text: str, size: int, expected: list[str]) -> None:
     ],
 )
 def test_what_is_contaminated_and_by_which_words(question: str, shared: str | None) -> None:
-    sets = index({"gsm8k": [TEST], "mine": ["What is 2 + 3?", "What is 2 plus 3?", "Two, and three?", "..."]}, 5)
+    mine = ["What is 2 + 3?", "What is 2 plus 3?", "Two, and three?", "..."]
+    sets = index([("gsm8k", [TEST]), ("mine", mine)], 5)
     found = sets.contamination(question)
     assert (found and found.detail.split(" has: ")[1]) == shared
     assert found is None or (found.stage, found.reason) == ("s0", "contaminated")
 
 
 def test_the_first_set_that_has_the_words_is_named() -> None:
-    sets = index({"gsm8k": [TEST], "again": [TEST, "A question of its own, that is"]}, 5)
+    sets = index([("gsm8k", [TEST]), ("again", [TEST, "A question of its own, that is"])], 5)
     found = [sets.contamination(question) for question in (TEST, "A question of its own")]
     assert [f and f.detail for f in found] == ["gsm8k has: janet s ducks lay 16", "again has: a question of its own"]
 
 
 def test_without_sets_nothing_is_contaminated() -> None:
-    assert index({}, 13).contamination(TEST) is None
+    assert index([], 13).contamination(TEST) is None
 
 
 TEXTS = st.lists(st.sampled_from("abc"), max_size=8).map(" ".join)
@@ -65,7 +66,7 @@ TEXTS = st.lists(st.sampled_from("abc"), max_size=8).map(" ".join)
 
 @given(TEXTS, TEXTS, st.integers(1, 5))
 def test_texts_are_compared_both_ways_alike(one: str, other: str, size: int) -> None:
-    found = index({"set": [one]}, size).contamination(other)
-    assert (found is None) == (index({"set": [other]}, size).contamination(one) is None)
+    found = index([("set", [one])], size).contamination(other)
+    assert (found is None) == (index([("set", [other])], size).contamination(one) is None)
     if found is None:
         assert one != other or not one

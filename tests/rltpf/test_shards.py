@@ -27,7 +27,7 @@ from rltpf.llm.usage import Usage
 from rltpf.records import Failure, content_id
 from rltpf.shards import WHOLE, Shard, find_shard, join_journals
 
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
+DATA_SETS = ("sft.jsonl", "dpo.jsonl", "unpaired.jsonl", "stepwise.jsonl", "dataset/README.md")
 
 
 @given(st.lists(st.integers().map(content_id), unique=True), st.integers(1, 50), st.randoms())
