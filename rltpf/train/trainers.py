@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.data import measure
+from rltpf.train.data import within_length
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import AdapterArguments, Options
 
@@ -160,7 +160,8 @@ def build(
     training = arguments.training
     tokenizer = load_tokenizer(arguments)
     limit = None if getattr(training, "packing", False) else training.max_length
-    lengths = measure(options.kind, rows, tokenizer, limit, keep_end=training.truncation_mode == "keep_end")
+    keep_end = training.truncation_mode == "keep_end"
+    rows, lengths = within_length(options.kind, rows, tokenizer, limit, keep_end)
     say(f"{options.kind}: {lengths}")
     model = load_model(arguments)
     from_hub = isinstance(model, str)
