@@ -285,7 +285,7 @@ def test_a_run_passes_and_one_changed_digit_in_it_does_not(lean_installed: None,
     run, output = tmp_path / "run", tmp_path / "audited.jsonl"
     made = ("--dataset.limit", 3, "--prover.workers", 1, "--output_dir", run)
     assert rltpf("generate", "--config", "configs/generate/demo.yaml", *made).returncode == 0
-    rows = [json.loads(line) for name in ("sft", "dpo") for line in (run / f"{name}.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for name in COLUMNS for line in (run / f"{name}.jsonl").read_text().splitlines()]
 
     passed = rltpf("audit", run, "--toolchain", "embedded", "--output", output)
     assert passed.returncode == 0, passed.stdout + passed.stderr
