@@ -203,6 +203,7 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_model()
     trainer.save_metrics("train", metrics)
     trainer.save_state()
+    trainer.create_model_card()
     folder.finish(trainer.state.log_history)
     trainer.accelerator.wait_for_everyone()  # a process that leaves before the others hangs as gloo is torn down
     trainer.end()
