@@ -5,6 +5,7 @@ A pure function from facts to the text of `README.md`, in the place of the templ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,11 +71,15 @@ def _front_matter(facts: Facts) -> dict[str, Any]:
     return {
         "library_name": "peft" if facts.adapter else "transformers",
         # Names of the hub alone: its pages link them, and a path of this machine says nothing there.
-        **({} if Path(facts.base).exists() else {"base_model": facts.base}),
-        **({} if Path(facts.data.name).exists() or "/" not in facts.data.name else {"datasets": [facts.data.name]}),
+        **({"base_model": facts.base} if _is_of_hub(facts.base) else {}),
+        **({"datasets": [facts.data.name]} if _is_of_hub(facts.data.name) else {}),
         "pipeline_tag": "text-generation",
         "tags": ["rltpf", "lean4", "trl", kind, *(["lora"] if facts.adapter else [])],
     }
+
+
+def _is_of_hub(name: str) -> bool:
+    return re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) is not None and not Path(name).exists()
 
 
 def _summary(facts: Facts) -> str:
