@@ -1,7 +1,8 @@
 """`rltpf train merge`: a LoRA adapter added into its base model, for programs that load plain models.
 
-The result is saved in the data type of the base model's own weights. A quantised base is not merged into: the adapter
-is added to the full weights that the base has on disk.
+The result has the data type that the run trained in, since rounding to a smaller one changes what the model says; that
+of the base model's own weights where no run says it. A quantised base is not merged into: the adapter is added to the
+full weights that the base has on disk.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def merge(adapter: Path, output: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     try:
-        model = AutoModelForCausalLM.from_pretrained(base.name, revision=base.revision, dtype="auto")
+        model = AutoModelForCausalLM.from_pretrained(base.name, revision=base.revision, dtype=_dtype(adapter))
         tokenizer = (
             AutoTokenizer.from_pretrained(adapter)
             if (adapter / "tokenizer_config.json").is_file()
@@ -98,6 +99,16 @@ def _base(adapter: Path) -> _Base:
             f"{place}: is an adapter for {config['task_type']}: only language models (CAUSAL_LM) are merged"
         )
     return _Base(config["base_model_name_or_path"], config.get("revision"))
+
+
+def _dtype(adapter: Path) -> str:
+    for folder in (adapter, adapter.absolute().parent):  # a checkpoint lies in the folder of its run
+        try:
+            config = json.loads((folder / "run.json").read_text(encoding="utf-8"))["config"]
+            return str(config["dtype"] or "auto")
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return "auto"
 
 
 def _card(adapter: Path, base: str, output: Path) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,37 @@ def test_the_merged_model_answers_as_base_and_adapter_together(adapter: Path, ti
     card = (output / "README.md").read_text()
     assert card.startswith("---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- rltpf\n---\n")
     assert card.endswith("\nThe adapter's own card follows.\n\n# sft\n\nOn 16 rows.\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [".", ".."], ids=["folder of the run", "checkpoint"])
+def test_the_merged_model_has_the_precision_of_the_training(
+    adapter: Path, tiny_model: Path, tmp_path: Path, place: str
+) -> None:
+    """An adapter trained in float32 on a base that is kept in bfloat16, whose eight bits would round it away."""
+    import torch
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    base, run = tmp_path / "base", tmp_path / "run"
+    AutoModelForCausalLM.from_pretrained(tiny_model, dtype=torch.bfloat16).save_pretrained(base)
+    shutil.copytree(adapter, run / "sft")
+    config = json.loads((run / "sft/adapter_config.json").read_text())
+    (run / "sft/adapter_config.json").write_text(json.dumps({**config, "base_model_name_or_path": str(base)}))
+    merge(run / "sft", tmp_path / "unknown")
+    (run / "sft" / place / "run.json").write_text('{"config": {"dtype": "float32"}}')
+    merge(run / "sft", tmp_path / "known")
+    tokens = AutoTokenizer.from_pretrained(tiny_model)("Step 3: 3 + 4 = 7 apples.", return_tensors="pt")
+
+    def logits(model: Any) -> Any:
+        with torch.no_grad():
+            return model(**tokens).logits
+
+    both = logits(PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype="float32"), run / "sft"))
+    torch.testing.assert_close(
+        logits(AutoModelForCausalLM.from_pretrained(tmp_path / "known", dtype="auto")), both, atol=1e-5, rtol=1e-5
+    )
+    assert AutoModelForCausalLM.from_pretrained(tmp_path / "unknown", dtype="auto").dtype == torch.bfloat16
 
 
 def test_a_folder_without_adapter_is_refused(tmp_path: Path) -> None:
