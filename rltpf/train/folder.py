@@ -141,6 +141,14 @@ class RunFolder:
             )
 
 
+def check_start(options: Options) -> None:
+    """Raise `InputError` where the stage to go on from is not there; a hub's name has one slash at most."""
+    for key in ("model_name_or_path", "adapter_name_or_path"):
+        name = options.get(key) or ""
+        if name.count("/") > 1 and not Path(name).exists():
+            raise InputError(f"{key} {name}: no such folder; train the stage before, or give its output_dir")
+
+
 def base_of(model: str) -> str:
     """The model that a chain of our training runs began with; `model` itself where it is no folder of one."""
     try:

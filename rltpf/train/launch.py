@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from rltpf import tracking
 from rltpf.errors import InputError, RunError
 from rltpf.train.data import evaluation_rows, training_rows
-from rltpf.train.folder import RunFolder, is_main_process, say
+from rltpf.train.folder import RunFolder, check_start, is_main_process, say
 from rltpf.train.options import Kind, read_options
 from rltpf.train.report import card_writer, provenance, reported
 
@@ -36,6 +36,7 @@ def train(kind: Kind, argv: Sequence[str]) -> int:
     if folder.finished:
         say(f"{kind}: {folder.path} is finished already; --overwrite_output_dir true trains again")
         return 0
+    check_start(options)
     reports = is_main_process() and tracking.is_asked_for(options.get("report_to"))
     if reports:
         tracking.check()
