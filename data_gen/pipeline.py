@@ -4,7 +4,6 @@ where it was."""
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -16,6 +15,7 @@ from data_gen import tables
 from data_gen.allocate import allocate
 from data_gen.answers import sample_answer
 from data_gen.config import GenerateConfig
+from data_gen.dry_run import first_prompt
 from data_gen.export import dpo_rows, sft_rows, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
@@ -24,10 +24,12 @@ from data_gen.metrics import summarise
 from data_gen.prompting import Prompts
 from data_gen.questions import plain, reverse, without_repeats
 from data_gen.records import Answer, Question
+from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
 from rltpf.llm.model import ChatModel, ModelError
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
@@ -116,12 +118,14 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
     prover = build_prover(config.prover)
     prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
+    run.begin(prover.toolchain_id)
     questions, answers = run.journal("questions"), run.journal("answers")
     try:
-        run.set_toolchain(prover.toolchain_id)
         generation = Generation(config, model, prover, prompts, questions, answers)
         fresh = _journal_duplicates(problems, questions, shard)
         todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
+        if todo:
+            show_opening(run, config, *first_prompt(config, todo[0], prompts))
         with Progress("questions", len(fresh), len(fresh) - len(todo), model.usage) as progress:
             concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
             await pipeline.run(todo, generation.process, lambda _: None, concurrency=concurrency, progress=progress)
@@ -213,10 +217,7 @@ def report(run: RunDirectory, metrics: dict[str, Any], unfinished: Sequence[Fail
         console.print()
     print(f"{run.path / 'sft.jsonl'}: {allocation['sft_rows']} rows")
     print(f"{run.path / 'dpo.jsonl'}: {allocation['dpo_pairs']} pairs")
-    if not unfinished:
+    code = note_unfinished(run, "problems", unfinished)
+    if code == 0:
         run.finish()
-        return 0
-    for failure in unfinished:
-        print(f"problem {failure.stage}: {failure.reason}: {failure.detail}", file=sys.stderr)
-    print(f"{len(unfinished)} problems have no verdict yet; the same command takes them up again", file=sys.stderr)
-    return 1
+    return code

@@ -13,10 +13,12 @@ def register(subparsers: Any) -> None:
     evaluate = subparsers.add_parser(
         "evaluate",
         help="score a model on a benchmark",
-        description="Greedy pass@1 with standard errors, read by a strict and a lenient extractor side by side. Writes "
-        "samples.jsonl, metrics.json and results_TIME.json to output_dir.",
+        description="Greedy pass@1, or pass@k, maj@k and averages of several samples, with standard errors, read by a "
+        "strict and a lenient extractor side by side. Writes samples.jsonl, samples.html (a page to read and filter "
+        "them), metrics.json and results_TIME.json to output_dir.",
         epilog="example: rltpf evaluate --config configs/evaluate/gsm8k.yaml --llm.model NAME --dataset.limit 100",
     )
+    evaluate.add_argument("--list", action="store_true", help="print the benchmarks, their versions and columns")
     add_config_arguments(evaluate, "eval.settings:EvaluateConfig")
     evaluate.set_defaults(run=run_evaluate)
     report = subparsers.add_parser(
@@ -36,6 +38,12 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
     from eval.settings import EvaluateConfig
     from rltpf import config
 
+    if args.list:
+        from eval import markdown
+        from eval.benchmarks import listing
+
+        print(markdown.table(("benchmark", "version", "columns of its rows"), listing()))
+        return 0
     settings = config.load(EvaluateConfig, args.config, overrides)
     if args.dry_run:
         print(evaluate.preview(settings))

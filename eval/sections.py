@@ -32,11 +32,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Score:
-    """One evaluated model: its `metrics.json`, and for each verdict and row id whether it was right."""
+    """One evaluated model: its `metrics.json`, and for each verdict and row id the share of right replies."""
 
     name: str
     metrics: Mapping[str, Any]
-    right: Mapping[str, Mapping[str, bool]]
+    right: Mapping[str, Mapping[str, float]]
 
 
 def questions(metrics: Mapping[str, Any], plot: str) -> Section:

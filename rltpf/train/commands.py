@@ -8,7 +8,6 @@ from typing import Any
 
 def register(subparsers: Any) -> None:
     """Add `train` to the subparsers of the command line."""
-    from rltpf.cli import Once
     from rltpf.train import merge
 
     train = subparsers.add_parser("train", help="SFT and DPO with TRL, from the rows that `generate` wrote")
@@ -22,9 +21,7 @@ def register(subparsers: Any) -> None:
             "ScriptArguments is accepted as --key value and wins over the YAML.",
             epilog=f"example: rltpf train {kind} --config configs/train/smollm2_{kind}.yaml --learning_rate 1e-4",
         )
-        parser.add_argument(
-            "--config", metavar="FILE", action=Once, help="YAML in TRL's flat format, see configs/train/"
-        )
+        parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, see configs/train/")
         parser.set_defaults(run=run)
     merge.register(kinds)
 

@@ -23,8 +23,6 @@ from rltpf.errors import InputError
 
 def register(kinds: Any) -> None:
     """Add `merge` to the subparsers of `rltpf train`."""
-    from rltpf.cli import Once
-
     parser = kinds.add_parser(
         "merge",
         help="add a LoRA adapter into its base model",
@@ -32,7 +30,7 @@ def register(kinds: Any) -> None:
         epilog="example: rltpf train merge runs/demo/dpo --output runs/demo/dpo_merged",
     )
     parser.add_argument("adapter", metavar="ADAPTER_DIR", type=Path, help="output_dir of a LoRA run, or a checkpoint")
-    parser.add_argument("--output", metavar="DIR", required=True, action=Once, help="new or empty folder")
+    parser.add_argument("--output", metavar="DIR", required=True, help="new or empty folder")
     parser.set_defaults(run=run)
 
 

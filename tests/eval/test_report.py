@@ -201,7 +201,7 @@ def test_a_file_of_another_kind_is_named(run_dir: Path) -> None:
     shutil.rmtree(run_dir / "data")
     samples = next(run_dir.glob("eval/*/samples.jsonl"))
     samples.write_text("{}\n")
-    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: has no 'error'"):
+    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: id: Field required"):
         write_report(run_dir)
     shutil.rmtree(run_dir / "eval")
     (run_dir / "sft" / "log_history.jsonl").write_text('{"loss": 1}\n')
