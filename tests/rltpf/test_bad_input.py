@@ -299,7 +299,8 @@ ARGUMENTS = [
     Bad(
         "unknown kind of training",
         "train ppo",
-        "rltpf train: argument sft|dpo: invalid choice: 'ppo' (choose from 'sft', 'dpo') (see rltpf train --help)",
+        "rltpf train: argument sft|dpo|merge: invalid choice: 'ppo' (choose from 'sft', 'dpo', 'merge') (see "
+        "rltpf train --help)",
     ),
     Bad(
         "missing argument", "judge", "rltpf judge: the following arguments are required: INPUT (see rltpf judge --help)"
@@ -658,6 +659,16 @@ TRAINING = [
     train("empty data set", "", "d.jsonl: holds no rows; nothing can be trained", {"d.jsonl": ""}),
     train(
         "other rows", "", "d.jsonl:1: SFT needs the columns prompt, completion, and this row has no prompt, completion"
+    ),
+    train(
+        "no first stage",
+        "--adapter_name_or_path runs/demo/sft",
+        "adapter_name_or_path runs/demo/sft: no such folder; train the stage before, or give its output_dir",
+    ),
+    Bad(
+        "merge: no adapter",
+        "train merge folder --output out",
+        "folder: no adapter_config.json there: give the output_dir of a LoRA run",
     ),
     train("output_dir is a file", "--output_dir d.jsonl", "d.jsonl: Not a directory: pick another --output_dir"),
 ]

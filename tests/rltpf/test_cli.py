@@ -23,6 +23,7 @@ COMMANDS = (
     ["train"],
     ["train", "sft"],
     ["train", "dpo"],
+    ["train", "merge"],
     ["evaluate"],
     ["report"],
     ["demo"],
