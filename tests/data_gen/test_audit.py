@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from data_gen.allocate import Allocation
 from data_gen.audit import SEAL, Theorem, answers, seal, theorems
-from data_gen.export import dpo_rows, sft_rows, to_jsonl
+from data_gen.export import COLUMNS, dpo_rows, sft_rows, to_jsonl
 from data_gen.findings import Finding, audit_rows, read_rows
 from data_gen.formal import Definition, FormalStep, Refusal, proposition, step_binders, theorem
 from data_gen.lean import with_proof

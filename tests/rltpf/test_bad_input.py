@@ -423,7 +423,7 @@ ARGUMENTS = [
     Bad(
         "sampling in an evaluation",
         "evaluate --config e.yaml --llm.temperature 0.7",
-        "--llm.temperature: should be less than or equal to 0, and is 0.7",
+        "--llm.temperature: is 0.7, and one sample a row is scored greedily: set it to 0, or set samples",
     ),
     Bad(
         "no key of a server",
@@ -701,8 +701,8 @@ VALIDATION = [
         "validate: many faults",
         "config validate x.yaml no.yaml",
         [
-            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k' or 'jsonl', and is 'gsm' "
-            "(did you mean 'gsm8k'?)",
+            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k', 'multiarith', 'svamp', 'asdiv', 'aqua', 'math', "
+            "'math500', 'aime24', 'amc23', 'olympiadbench' or 'jsonl', and is 'gsm' (did you mean 'gsm8k'?)",
             "x.yaml (for `rltpf evaluate`): dataset.limit: should be greater than or equal to 1, and is 0",
             "x.yaml (for `rltpf evaluate`): llm.modell: unknown key (did you mean 'model'?)",
             "no.yaml: No such file or directory: a config is a YAML file",
@@ -922,6 +922,6 @@ def test_valid_files_are_told_beside_bad_ones(tmp_path: Path, capsys: pytest.Cap
     prepare(TABLE[0], tmp_path)
     assert run(["config", "validate", "c.yaml", "j.yaml"]) == 2
     assert capsys.readouterr() == (
-        "j.yaml: valid for `rltpf judge`\n",
+        "j.yaml: valid for `rltpf judge` and `rltpf select`\n",
         "c.yaml: is empty: write `key: value` lines\n",
     )
