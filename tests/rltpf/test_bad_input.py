@@ -687,7 +687,7 @@ VALIDATION = [
     Bad(
         "validate: for what is not there",
         "config validate c.yaml --for train",
-        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', "
+        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', 'select', "
         "'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
@@ -701,8 +701,8 @@ VALIDATION = [
         "validate: many faults",
         "config validate x.yaml no.yaml",
         [
-            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k', 'multiarith', 'svamp', 'asdiv', 'aqua', 'math', "
-            "'math500', 'aime24', 'amc23', 'olympiadbench' or 'jsonl', and is 'gsm' (did you mean 'gsm8k'?)",
+            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k', 'multiarith', 'svamp', 'asdiv', 'aqua', "
+            "'math', 'math500', 'aime24', 'amc23', 'olympiadbench' or 'jsonl', and is 'gsm' (did you mean 'gsm8k'?)",
             "x.yaml (for `rltpf evaluate`): dataset.limit: should be greater than or equal to 1, and is 0",
             "x.yaml (for `rltpf evaluate`): llm.modell: unknown key (did you mean 'model'?)",
             "no.yaml: No such file or directory: a config is a YAML file",
