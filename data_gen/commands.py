@@ -100,18 +100,19 @@ def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import JudgeConfig
     from data_gen.dry_run import show_judging
     from data_gen.prompting import with_version
-    from data_gen.verdicts import judge_rows, read_rows, refuse_output, write_rows
+    from data_gen.verdicts import checked, judge_rows, judged_rows
     from rltpf.config import load
+    from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
 
     config = with_version(load(JudgeConfig, args.config, overrides))
-    rows = read_rows(args.input)
+    rows = read_rows(args.input, ("question", "answer"), checked)
     refuse_output(args.output)
     if args.dry_run:
         return show_judging(config, rows[0])
     with RunDirectory.open(config.output_dir, config, "judge", args.overwrite) as run:
         code = asyncio.run(judge_rows(config, run, rows))
-        write_rows(run, rows, args.output)
+        write_rows(judged_rows(run, rows), args.output)
         return code
 
 
@@ -119,11 +120,11 @@ def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
     from rich.console import Console
 
     from data_gen.findings import Finding, audit_rows, complaints, find_data_sets, read_rows, table, write_rows
-    from data_gen.verdicts import refuse_output
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
     from rltpf.prover import build_prover
     from rltpf.prover.commands import prover_config
+    from rltpf.rows import refuse_output
 
     refuse_overrides(overrides)
     if args.output == "-":
