@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_gen.lean import LeanUsage
-from data_gen.records import Judgement, Question
+from data_gen.records import Judgement, Question, StepVerdict, Verdict
 from rltpf.cli import main
 from rltpf.errors import InputError
 from rltpf.journal import Journal
@@ -121,8 +121,9 @@ class Stub:
         return Question(question.id, question.question, question.gold, "s4", telescope="T", usage=usage)
 
     async def judge(self, question: str, telescope: str, text: str) -> Judgement:
-        verdict = ("error", "false", "verified", "verified")[_die(text)]
-        return Judgement(verdict, "r", (), (), LeanUsage(checks=1, seconds=0.5))  # type: ignore[arg-type]
+        verdicts: tuple[Verdict, ...] = ("error", "false", "verified", "verified")
+        verdict = verdicts[_die(text)]
+        return Judgement(verdict, "r", (StepVerdict(text, "1 = 1", verdict),), (), LeanUsage(checks=1, seconds=0.5))
 
 
 def build_model(_: object, transcript: Path) -> Stub:
