@@ -36,6 +36,7 @@ METRICS: dict[str, Any] = {
         for row in ((1, 50, 33, 180, 144, 20, 10, 20), (2, 20, 10, 60, 45, 6, 2, 12), (3, 12, 8, 32, 24, 4, 2, 6))
     ],
     "allocation": {"sft_rows": 20, "dpo_pairs": 9, "discarded_questions": 2, "error_questions": 4},
+    "lengths": {"words": {"chosen": {"mean": 67.9}, "rejected": {"mean": 56.1}}},
     "llm": {
         "formaliser": {"calls": 10, "cached": 90, "prompt_tokens": 5000, "completion_tokens": 700},
         "solver": {"calls": 1, "cached": 49, "prompt_tokens": 80, "completion_tokens": 60},
