@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from rltpf.config import SAME_RESULTS, Config
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import LLMConfig
 from rltpf.prover.settings import ProverConfig
+from rltpf.shards import find_shard
 
 
 class DecontaminateConfig(Config):
@@ -49,8 +50,15 @@ class GenerateConfig(Config):
     """The k-th answer to a question is sampled with seed + k."""
     num_shards: int | None = Field(None, ge=1)
     """Parts of the problems, each taken by a process of its own; 1 divides nothing. None: SLURM_ARRAY_TASK_COUNT."""
-    shard_id: int | None = Field(None, ge=0)
+    shard_id: int | None = Field(None, ge=0, validate_default=True)
     """The part that this process takes, from 0. None: this task's place in SLURM's array."""
+
+    @field_validator("shard_id")
+    @classmethod
+    def _names_a_part(cls, shard_id: int | None, info: ValidationInfo) -> int | None:
+        if "num_shards" in info.data:
+            find_shard(info.data["num_shards"], shard_id)
+        return shard_id
 
 
 class JudgeConfig(Config):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from data_gen.answers import sample_answer
 from data_gen.card import card
 from data_gen.config import GenerateConfig
 from data_gen.decontamination import EvaluationSets, index
+from data_gen.dry_run import first_prompt
 from data_gen.export import contaminated, data_sets, save_folder, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
@@ -27,10 +27,12 @@ from data_gen.metrics import summarise
 from data_gen.prompting import Prompts
 from data_gen.questions import plain, reverse, without_repeats
 from data_gen.records import Answer, Question
+from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
 from rltpf.llm.model import ChatModel, ModelError
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
@@ -124,12 +126,14 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
     prover = build_prover(config.prover)
     prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
+    run.begin(prover.toolchain_id)
     questions, answers = run.journal("questions"), run.journal("answers")
     try:
-        run.set_toolchain(prover.toolchain_id)
         generation = Generation(config, model, prover, prompts, evaluation, questions, answers)
         fresh = _journal_lost(problems, questions, shard, evaluation)
         todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
+        if todo:
+            show_opening(run, config, *first_prompt(config, todo[0], prompts))
         with Progress("questions", len(fresh), len(fresh) - len(todo), model.usage) as progress:
             concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
             await pipeline.run(todo, generation.process, lambda _: None, concurrency=concurrency, progress=progress)
@@ -249,10 +253,7 @@ def report(
     if config.shard_id is None:
         save_folder(run.path / "dataset", files, card(config, metrics))
         print(f"{run.path / 'dataset'}: the same for datasets.load_from_disk, with a card")
-    if not unfinished:
+    code = note_unfinished(run, "problems", unfinished)
+    if code == 0:
         run.finish()
-        return 0
-    for failure in unfinished:
-        print(f"problem {failure.stage}: {failure.reason}: {failure.detail}", file=sys.stderr)
-    print(f"{len(unfinished)} problems have no verdict yet; the same command takes them up again", file=sys.stderr)
-    return 1
+    return code

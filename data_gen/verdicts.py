@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from data_gen.config import JudgeConfig
+from data_gen.dry_run import first_judging_prompt
 from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
 from data_gen.lean import InfraError, LeanSession
 from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
+from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.llm import build_model
 from rltpf.llm.model import ModelError
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.records import Failure
@@ -82,10 +84,11 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     prover = build_prover(config.prover)
     prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
+    run.begin(prover.toolchain_id)
     verdicts = run.journal("verdicts")
     formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
     judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
-    unfinished: list[str] = []
+    unfinished: list[Failure] = []
 
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:
         try:
@@ -101,7 +104,7 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
         except Refusal as refusal:
             return _lost(row, Failure("s2", refusal.reason, str(refusal)))
         except (InfraError, ModelError) as error:
-            unfinished.append(f"{row['id']}: {error}")
+            unfinished.append(Failure(row["id"], type(error).__name__, str(error)))
             return None
 
     def keep(result: dict[str, Any] | None) -> None:
@@ -109,17 +112,16 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
             verdicts.append(result)
 
     try:
-        run.set_toolchain(prover.toolchain_id)
         todo = [row for row in rows if row["id"] not in verdicts]
+        if todo:
+            show_opening(run, config, *first_judging_prompt(todo[0], prompts))
         with Progress("answers", len(rows), len(rows) - len(todo), model.usage) as progress:
             await pipeline.run(todo, verdict, keep, concurrency=ROWS_IN_FLIGHT, progress=progress)
     finally:
         await model.close()
         await prover.close()
         verdicts.close()
-    for line in unfinished:
-        print(f"{line}: no verdict yet; the same command takes it up again", file=sys.stderr)
-    return 1 if unfinished else 0
+    return note_unfinished(run, "answers", unfinished)
 
 
 def write_rows(run: RunDirectory, rows: Sequence[dict[str, Any]], output: str) -> None:

@@ -168,6 +168,8 @@ def _load(config: DatasetConfig, path: Path) -> Any:
         raise InputError(f"{path}: is no .jsonl, .csv or .parquet file")
     import datasets
 
+    # It would say a second time what is wrong with a file.
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     hint = ""
     try:
         if path.is_file():
@@ -177,7 +179,7 @@ def _load(config: DatasetConfig, path: Path) -> Any:
         if path.is_dir() and (path / "dataset_dict.json").exists():
             splits = datasets.load_from_disk(config.path)
             if config.split not in splits:
-                raise ValueError(f"it has no split {config.split!r}, but {', '.join(splits)}: set split")
+                raise ValueError(f"it has no split {config.split!r}, but {', '.join(splits)}: set dataset.split")
             return splits[config.split]
         if path.is_dir():
             hint = ": name a .jsonl, .csv or .parquet file in it, or a folder that save_to_disk wrote"
@@ -229,7 +231,7 @@ def _missing(config: DatasetConfig, layout: Layout, row: dict[str, Any]) -> str:
     if column == layout.options:
         way = "the columns are"
     else:
-        way = f"set {'answer_column' if column == layout.answer else 'question_column'} to one of"
+        way = f"set dataset.{'answer_column' if column == layout.answer else 'question_column'} to one of"
     fault = f"has no column {column!r}: {way} {', '.join(row)}"
     presets = [] if config.question_column or config.answer_column else fitting(row)
     return f"{fault} (did you mean dataset.preset: {' or '.join(presets)}?)" if presets else fault

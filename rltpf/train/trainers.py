@@ -65,10 +65,7 @@ def check_versions() -> None:
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
     check_versions()
-    if not sys.stderr.isatty():
-        _hide_bars()
-    # Older versions that work here too do not know the option's new name: its deprecation is not the user's to mend.
-    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
+    quieten()
     from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
 
     class Parser(TrlParser):
@@ -204,6 +201,7 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_model()
     trainer.save_metrics("train", metrics)
     trainer.save_state()
+    trainer.create_model_card()
     folder.finish(trainer.state.log_history)
     trainer.accelerator.wait_for_everyone()  # a process that leaves before the others hangs as gloo is torn down
     trainer.end()
@@ -222,7 +220,12 @@ def _keep_freed_memory() -> None:
         libc.mallopt(trim_threshold, 2**31 - 1)
 
 
-def _hide_bars() -> None:
+def quieten() -> None:
+    """No bars where there is no terminal, and no warnings that are not the user's to mend."""
+    # Older versions that work here too do not know the option's new name.
+    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
+    if sys.stderr.isatty():
+        return
     os.environ["TQDM_DISABLE"] = "1"  # read when tqdm is imported
     import datasets
     from transformers.utils import logging
