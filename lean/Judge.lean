@@ -17,6 +17,151 @@ are inlined (`for`, `List.map`, `++` on lists, ...), so the loops here are plain
 import Lean
 open Lean Elab
 
+/-! ### What of a model's text is elaborated
+
+What the text gate cannot tell by words, because only the parser knows what is a command, a tactic or its option. A tactic evaluates what
+its options are set to before any limit of heartbeats counts, and some are programs that it runs, as in
+`solve_by_elim (config := {suspend := fun _ => …})`: an option has to be a literal. Commands are those listed, since another may run code. -/
+
+partial def nameText : Name → String
+  | .anonymous => ""
+  | .str .anonymous s => s
+  | .str p s => nameText p ++ "." ++ s
+  | .num p n => nameText p ++ "." ++ toString n
+
+partial def containsName (names : Array Name) (name : Name) (i : Nat) : Bool :=
+  match names[i]? with
+  | none => false
+  | some n => if n == name then true else containsName names name (i + 1)
+
+def allowedCommands : Array Name := #[``Parser.Command.namespace, ``Parser.Command.section, ``Parser.Command.end, ``Parser.Command.open,
+  ``Parser.Command.export, ``Parser.Command.variable, ``Parser.Command.universe, ``Parser.Command.include, ``Parser.Command.omit,
+  ``Parser.Command.set_option, ``Parser.Command.attribute, ``Parser.Command.notation, ``Parser.Command.mixfix, ``Parser.Command.deriving,
+  ``Parser.Command.moduleDoc, ``Parser.Command.addDocString, ``Parser.Command.check, ``Parser.Command.print, ``Parser.Command.printAxioms,
+  ``Parser.Command.grindPattern, `Lean.Parser.commandUnseal__, `Lean.Parser.commandSeal__, `lemma, `Mathlib.Notation3.notation3,
+  `Batteries.Tactic.Alias.alias, `Batteries.Tactic.Alias.aliasLR, `Lean.Parser.Command.initialize_simps_projections,
+  `commandSuppress_compilation, `Mathlib.Tactic.command_Irreducible_def____, `Mathlib.Tactic.LibraryNote.commandLibrary_note]
+
+def allowedDeclarations : Array Name := #[``Parser.Command.definition, ``Parser.Command.abbrev, ``Parser.Command.theorem,
+  ``Parser.Command.example, ``Parser.Command.instance, ``Parser.Command.inductive, ``Parser.Command.classInductive,
+  ``Parser.Command.coinductive, ``Parser.Command.structure, ``Parser.Command.axiom, ``Parser.Command.opaque]
+
+mutual
+partial def commandRefused? (stx : Syntax) : Option String :=
+  match stx with
+  | .node _ kind args =>
+    if kind == nullKind || kind == ``Parser.Command.in || kind == ``Parser.Command.mutual then commandsRefused? args 0
+    else if kind == ``Parser.Command.declaration then
+      if containsName allowedDeclarations stx[1].getKind 0 then none else some s!"the declaration {nameText stx[1].getKind} has no place here"
+    else if containsName allowedCommands kind 0 then none else some s!"the command {nameText kind} has no place here"
+  | _ => none
+partial def commandsRefused? (args : Array Syntax) (i : Nat) : Option String :=
+  match args[i]? with
+  | none => none
+  | some stx => match commandRefused? stx with
+    | none => commandsRefused? args (i + 1)
+    | refusal => refusal
+end
+
+def isAtom (stx? : Option Syntax) (text : String) : Bool :=
+  match stx? with
+  | some (.atom _ t) => t == text
+  | _ => false
+
+def wordOf (stx : Syntax) : String :=
+  match stx with
+  | .atom _ text => text
+  | .ident _ _ n _ => nameText n
+  | _ => ""
+
+/-- Is it the name of an option that trusts compiled code? -/
+partial def saysNative (stx : Syntax) : Bool :=
+  match stx with
+  | .ident _ _ (.str _ s) _ => s == "native"
+  | .node _ _ args => anyNative args 0
+  | _ => false
+where
+  anyNative (args : Array Syntax) (i : Nat) : Bool :=
+    match args[i]? with
+    | none => false
+    | some stx => saysNative stx || anyNative args (i + 1)
+
+/-- The kinds of which a literal is made; another one may be a notation of the text, and mean anything. -/
+def literalKinds : Array Name := #[nullKind, ``Parser.Term.structInst, ``Parser.Term.structInstFields, ``Parser.Term.structInstFieldDef,
+  ``Parser.Term.optEllipsis, ``Parser.Term.app, `«term[_]»]
+
+def literalNames : Array Name := #[`all, `none, `default, `reducible, `instances, `asFn, `lemmasOnly,
+  `unfoldSameFun, `pos, `neg]
+
+mutual
+partial def isLiteral (stx : Syntax) : Bool :=
+  match stx with
+  | .missing => false
+  | .atom _ _ => true
+  | .ident _ _ n _ => n == `true || n == `false
+  | .node _ kind args =>
+    if kind == numLitKind || kind == strLitKind then true
+    else if kind == ``Parser.Term.structInstLVal then !saysNative stx
+    -- A field without a value takes the definition of its name.
+    else if kind == ``Parser.Term.structInstField then stx[1].getNumArgs > 0 && areLiterals args 0 args.size
+    else if kind == ``Parser.Term.dotIdent then containsName literalNames stx[1].getId 0
+    else containsName literalKinds kind 0 && areLiterals args 0 args.size
+partial def areLiterals (args : Array Syntax) (i stop : Nat) : Bool :=
+  if i < stop then
+    match args[i]? with
+    | none => true
+    | some stx => isLiteral stx && areLiterals args (i + 1) stop
+  else true
+end
+
+/-- `(name := …)` that nothing evaluates: arguments of terms, names, priorities, numbers of occurrences, and a tactic. -/
+def unevaluated : Array Name := #[``Parser.Term.namedArgument, ``Parser.Term.motive, ``Parser.Term.generalizingParam,
+  ``Parser.Command.namedName, ``Parser.Command.namedPrio, ``Parser.Tactic.Conv.occs, `Mathlib.Tactic.LinearCombination.normStx]
+
+/-- Options that are set to names or attributes, which their tactic does not evaluate. -/
+def unevaluatedNames : Array String := #["rule_sets", "attr", "eq"]
+
+partial def containsString (strings : Array String) (string : String) (i : Nat) : Bool :=
+  match strings[i]? with
+  | none => false
+  | some s => if s == string then true else containsString strings string (i + 1)
+
+mutual
+/-- The option that is a program, of the tactics in a command, in words. -/
+partial def optionRefused? (stx : Syntax) : Option String :=
+  match stx with
+  | .node _ kind args =>
+    let isOption := isAtom args[0]? "(" && isAtom args[2]? ":=" && isAtom args[args.size - 1]? ")" && !containsName unevaluated kind 0
+    let name := if isOption then wordOf stx[1] else ""
+    let isTactic := stx[3].getKind == ``Parser.Tactic.tacticSeq
+    if kind == ``Parser.Tactic.posConfigItem && saysNative stx || isOption && saysNative stx[1] then
+      some "the option `native` of a tactic trusts compiled code"
+    else if isOption && !isTactic && !containsString unevaluatedNames name 0 && !areLiterals args 3 (args.size - 1) then
+      some s!"the option `{name}` of a tactic must be set to a literal"
+    else anyOptionRefused? args 0
+  | _ => none
+partial def anyOptionRefused? (args : Array Syntax) (i : Nat) : Option String :=
+  match args[i]? with
+  | none => none
+  | some stx => match optionRefused? stx with
+    | none => anyOptionRefused? args (i + 1)
+    | refusal => refusal
+end
+
+/-- Whose commands a text holds: those of the run's own header, a model's, or the one command of ours that a model's proof ends. -/
+inductive Origin where
+  | header
+  | model
+  | proof
+
+def refused? (origin : Origin) (number : Nat) (command : Syntax) : Option String :=
+  match origin with
+  | .header => none
+  | .proof => if number > 0 then some "a command follows the proof" else optionRefused? command
+  | .model => match commandRefused? command with
+    | none => optionRefused? command
+    | refusal => refusal
+
 /-! ### Elaborating text -/
 
 def inputOf (text : String) : Parser.InputContext :=
@@ -29,8 +174,8 @@ structure Outcome where
 
 /-- Elaborates the commands one after the other, and none from the first on that does not parse. Lean itself would go on within the text
 after a syntax error, be it in the middle of a comment or a string, and elaborate what nobody who reads the text takes for a command. -/
-partial def elabCommands (input : Parser.InputContext) (parser : Parser.ModuleParserState) (state : Command.State) (commands : Array Syntax) :
-    IO Outcome := do
+partial def elabCommands (origin : Origin) (input : Parser.InputContext) (parser : Parser.ModuleParserState) (state : Command.State)
+    (commands : Array Syntax) : IO Outcome := do
   let scope := match state.scopes with
     | scope :: _ => scope
     | [] => { header := "" }
@@ -38,25 +183,25 @@ partial def elabCommands (input : Parser.InputContext) (parser : Parser.ModulePa
   let (command, next, messages) := Parser.parseCommand input context parser {}
   if messages.hasErrors then return { state := { state with messages := state.messages ++ messages }, commands }
   if Parser.isTerminalCommand command then return { state, commands := commands.push command }
+  match refused? origin commands.size command with
+  | some refusal =>
+    let pos := input.fileMap.toPosition (match command.getPos? with | some pos => pos | none => parser.pos)
+    let message : Message := { fileName := "<input>", pos, severity := .error, data := .ofFormat (.text refusal) }
+    return { state := { state with messages := state.messages.add message }, commands }
+  | none => pure ()
   if h : next.pos ≤ input.inputString.rawEndPos then
     let one ← IO.processCommands { input with endPos := next.pos, endPos_valid := h } parser state
     -- Its messages are those of this command alone.
-    elabCommands input next { one.commandState with messages := state.messages ++ one.commandState.messages } (commands.push command)
+    elabCommands origin input next { one.commandState with messages := state.messages ++ one.commandState.messages } (commands.push command)
   else
     throw (IO.userError "the parser left the text")
 
 /-- Elaborates `text` on top of `state`, whose messages are dropped. -/
-def elabText (state : Command.State) (text : String) : IO Outcome := do
+def elabText (origin : Origin) (state : Command.State) (text : String) : IO Outcome := do
   let input := inputOf text.crlfToLf
   -- The parser expects the first command at its place, and skips comments and blank lines only after a token.
   let start := Parser.ParserFn.run Parser.whitespace input { env := state.env, options := {} } {} (Parser.mkParserState input.inputString)
-  elabCommands input { pos := start.pos } { state with messages := {} } #[]
-
-partial def nameText : Name → String
-  | .anonymous => ""
-  | .str .anonymous s => s
-  | .str p s => nameText p ++ "." ++ s
-  | .num p n => nameText p ++ "." ++ toString n
+  elabCommands origin input { pos := start.pos } { state with messages := {} } #[]
 
 partial def missing? (env : Environment) (imports : Array Import) (i : Nat) : Option Name :=
   match imports[i]? with
@@ -76,7 +221,7 @@ def elabFile (text : String) (imported? : Option Environment := none) : IO Outco
       | some name => throw (IO.userError s!"`{nameText name}` is not imported")
   let state := Command.mkState env messages {}
   -- Nothing runs what is defined here, so what does not compile is no fault: the embedded Lean lacks the code of many library functions.
-  elabCommands input parser { state with scopes := [{ header := "", isNoncomputable := true }] } #[]
+  elabCommands .header input parser { state with scopes := [{ header := "", isNoncomputable := true }] } #[]
 
 /-! ### Messages -/
 
@@ -155,11 +300,6 @@ def kindOf : ConstantInfo → String
   | .inductInfo v => if v.isUnsafe then "unsafe inductive" else "inductive"
   | .ctorInfo v => if v.isUnsafe then "unsafe constructor" else "constructor"
   | .recInfo v => if v.isUnsafe then "unsafe recursor" else "recursor"
-
-partial def containsName (names : Array Name) (name : Name) (i : Nat) : Bool :=
-  match names[i]? with
-  | none => false
-  | some n => if n == name then true else containsName names name (i + 1)
 
 /-! ### Axioms -/
 
@@ -379,7 +519,7 @@ def splitLast (base : Command.State) (text : String) (o : Outcome) : IO (Option 
     match stx.getPos? with
     | none => return none
     | some pos =>
-      let prior ← elabText base ({ str := text, startPos := 0, stopPos := pos : Substring.Raw }.toString)
+      let prior ← elabText .model base ({ str := text, startPos := 0, stopPos := pos : Substring.Raw }.toString)
       return some (stx, prior.state)
 
 def declaredName (before : Command.State) (stx : Syntax) : Name :=
@@ -427,7 +567,7 @@ def elabStatement (cache : IO.Ref Cache) (header text : String) : IO (Except Ref
   | .error e => return .error e
   | .ok base =>
     let source := text.crlfToLf ++ "\n  := by sorry\n"
-    let o ← elabText base source
+    let o ← elabText .model base source
     let messages ← messagesJson o.state.messages.toArray 0 0 #[]
     let refuse (detail : String) : Except Refusal Statement := .error { reason := "statement_error", detail, messages }
     if erred o.state then return refuse "the statement does not elaborate"
@@ -514,7 +654,7 @@ def judge (base env : Environment) (name : Name) (levels : List Name) (type : Ex
   | some c => return { refusal := some { reason := "not_a_theorem", detail := s!"`{nameText name}` is {kindOf c}, not a theorem" } }
 
 def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := do
-  let o ← elabText s.base submission
+  let o ← elabText .model s.base submission
   let messages ← messagesJson o.state.messages.toArray 0 0 #[]
   let env := o.state.env
   -- In the environment after the statement: its type may rest on what its own header made, such as `target.match_1`.
@@ -529,13 +669,16 @@ def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := 
     | none => pure ()
   return (v, messages)
 
-/-- `type` with its conclusion, after all leading quantifiers and hypotheses, replaced by `False`. -/
-partial def absurdity (type : Expr) : Expr :=
+/-- `type` with `make` of its conclusion, which comes after all leading quantifiers and hypotheses. -/
+partial def withConclusion (make : Expr → Expr) (type : Expr) : Expr :=
   match type with
-  | .forallE n d b info => .forallE n d (absurdity b) info
-  | .letE n t v b nondep => .letE n t v (absurdity b) nondep
-  | .mdata _ e => absurdity e
-  | _ => mkConst ``False
+  | .forallE n d b info => .forallE n d (withConclusion make b) info
+  | .letE n t v b nondep => .letE n t v (withConclusion make b) nondep
+  | .mdata _ e => withConclusion make e
+  | c => make c
+
+def absurdity (type : Expr) : Expr := withConclusion (fun _ => mkConst ``False) type
+def contrary (type : Expr) : Expr := withConclusion (fun c => mkNot c) type
 
 partial def levelText (levels : List Name) : String :=
   match levels with
@@ -543,22 +686,34 @@ partial def levelText (levels : List Name) : String :=
   | [l] => nameText l
   | l :: rest => nameText l ++ ", " ++ levelText rest
 
-def goalAxiom : Name := `judge_goal
-def goalTheorem : Name := `judge_proof
+/-- A name that begins with `name` and that no constant has. -/
+partial def freshName (env : Environment) (name : String) : Name :=
+  match constant? env (.str .anonymous name) with
+  | none => .str .anonymous name
+  | some _ => freshName env (name ++ "'")
+
+/-- The scopes of a statement without its universes and variables: the goal is closed, and they would be declared twice or put before it. -/
+def closedScopes (scopes : List Command.Scope) : List Command.Scope :=
+  match scopes with
+  | [] => []
+  | scope :: rest =>
+    { scope with levelNames := [], varDecls := #[], varUIds := #[], includedVars := [], omittedVars := [] } :: closedScopes rest
 
 /-- Elaborates the tactic block against `type` and judges what came out. The scratch axiom only names the type; a proof from it fails by its axioms. -/
 def prove (s : Statement) (type : Expr) (tactic : String) (heartbeats : Nat) : IO (Verdict × Array Json) := do
   let levels := s.info.levelParams
-  let declaration : Declaration := .axiomDecl { name := goalAxiom, levelParams := levels, type, isUnsafe := false }
+  let goal := freshName s.before.env "judge_goal"
+  let name := freshName s.before.env "judge_proof"
+  let declaration : Declaration := .axiomDecl { name := goal, levelParams := levels, type, isUnsafe := false }
   let scratch ← match s.before.env.addDeclCore 0 declaration none true with
-    | .ok env => pure { s.before with env := env }
+    | .ok env => pure { s.before with env := env, scopes := closedScopes s.before.scopes }
     | .error e => throw (IO.userError (← (e.toMessageData {}).toString))
   let universes := match levels with | [] => "" | _ => ".{" ++ levelText levels ++ "}"
-  let opening := s!"set_option maxHeartbeats {heartbeats} in theorem _root_.judge_proof{universes} : type_of% @_root_.judge_goal{universes} := by\nunhygienic intros\n"
-  let o ← elabText scratch (opening ++ tactic ++ "\n")
+  let opening := s!"set_option maxHeartbeats {heartbeats} in theorem _root_.{nameText name}{universes} : type_of% @_root_.{nameText goal}{universes} := by\nunhygienic intros\n"
+  let o ← elabText .proof scratch (opening ++ tactic ++ "\n")
   let messages ← messagesJson o.state.messages.toArray 2 0 #[]
   if erred o.state then return ({ refusal := some { reason := "unproved", detail := "the tactic failed" } }, messages)
-  return (← judge s.base.env o.state.env goalTheorem levels type #[] (heartbeats * 1000), messages)
+  return (← judge s.base.env o.state.env name levels type #[] (heartbeats * 1000), messages)
 
 /-! ### Traps: what a statement says that its author may not mean
 
@@ -929,7 +1084,9 @@ def trapsIn (s : Statement) : IO (Traps × Scope) := do
   let (scope, next, conclusion) ← telescope env {} 0 s.info.type
   let t : Traps := { next }
   let vacuity : Probe := { flag := "vacuous", detail := "", raisedByProof := true, goal := absurdity s.info.type }
-  let t := if scope.locals.size == 0 then t else { t with probes := t.probes.push vacuity }
+  -- Both the conclusion and its negation follow only where no values meet the hypotheses, be it that no tactic sees that by itself.
+  let contradiction : Probe := { flag := "conclusion_refuted", detail := "", raisedByProof := true, goal := contrary s.info.type }
+  let t := if scope.locals.size == 0 then t else { t with probes := (t.probes.push vacuity).push contradiction }
   let t := if shadows env s.info.type then t.raise "shadowed_name" else t
   let t := if hasLet s.info.type then t.raise "let_in_statement" else t
   let unfolded := unfoldOwn env s.own conclusion
@@ -1045,7 +1202,7 @@ partial def replMessages (messages : Array Message) (i : Nat) (acc : Array Json)
 def replCommand (cache : IO.Ref Cache) (request : Json) (text : String) : IO Json := do
   let o? ← match request.getObjValAs? Nat "env" with
     | .ok n => match (← cache.get).states[n]? with
-      | some state => some <$> elabText state text
+      | some state => some <$> elabText .header state text
       | none => pure none
     | .error _ => some <$> elabFile text
   match o? with

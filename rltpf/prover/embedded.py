@@ -182,7 +182,9 @@ def compile_judge(folder: Path, output: Path) -> None:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     if done.returncode:
-        raise RunError(f"compiling Judge.lean failed with exit code {done.returncode}: {done.stdout.strip()[-2000:]}")
+        errors = re.sub(r"(?m)^(?:\[DEBUG|  ).*\n", "", done.stdout).strip()
+        # The first error is the cause of most others.
+        raise RunError(f"compiling Judge.lean failed with exit code {done.returncode}: {errors[:2000]}")
 
 
 def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:

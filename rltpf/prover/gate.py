@@ -4,8 +4,9 @@ Between a model's text and a verdict stand, in this order:
 
 1. `lean_text.extract_lean`: one code block of the reply, and what is labelled is byte for byte what is checked.
 2. The gate, here and in `slots`: microseconds, text only. It is no soundness boundary for proofs.
-3. `lean/Judge.lean`: the statement elaborated where no submission has run, then the submission, and a verdict from the
-   environment: the name, the type, the constants of the statement, the axioms, and a replay through the kernel.
+3. `lean/Judge.lean`: only commands on a list are elaborated, and no option of a tactic that is more than a literal; the
+   statement where no submission has run, then the submission, and a verdict from the environment: the name, the type,
+   the constants of the statement, the axioms, and a replay through the kernel.
 4. `worker` and the sandbox: a process that may loop, crash or flood without harm to the host or to another's verdict.
 
 The gate's job is what the judge cannot see: code that runs while Lean elaborates (it could touch the host, or forge the
@@ -81,37 +82,9 @@ _FORBIDDEN = (
     )
 )
 
-# `decide +native`, and the same as an option or as a field of a configuration.
-_NATIVE = re.compile(r"(?<![\w.'])native(?=\s*:=)|(?<=\+)native(?![\w'!?])|(?<=[{,])\s*native(?=\s*[,}])")
-
-# A tactic evaluates what its options are set to, before any limit of heartbeats counts, and some options are programs
-# that it runs: `solve_by_elim (config := {suspend := fun _ => …})`. So an option has to be a literal: each one that
-# follows a tactic with options, and by its name wherever else it stands, behind an attribute such as `simps` too.
-_TACTIC = re.compile(
-    r"(?<![\w.'])(?:(?:simp|simp_all|simpa|simp_arith|simp_rw|simp_intro|dsimp|grind|lia|cutsat|grobner|omega|decide|"
-    r"norm_num|norm_num1|norm_cast0?|push_cast|exact_mod_cast|rw|rewrite|rwa|erw|nth_rw|nth_rewrite|apply|apply_rules|"
-    r"apply_assumption|solve_by_elim|extract_lets|lift_lets|mvcgen|bv_normalize|linarith|nlinarith|polyrith|field_simp|"
-    r"ring_nf|ring1_nf|abel_nf|positivity|aesop|gcongr|convert|convert_to|split_ifs|fun_prop|continuity|measurability|"
-    r"push_neg|nontriviality|tauto|itauto|linear_combination|compute_degree)(?![\w'])|congr!)[!?*\s]*"
-)
-_SETTING = re.compile(r"\s*[+-]\w+|\s*\(\s*(?P<name>\w+)\s*:=\s*")
-_NAMED = re.compile(
-    r"\(\s*(?P<name>config|cfg|max(?:Steps|DischargeDepth|Depth)|stepLimit|splits|splitMatch|splitIte|splitIndPred|"
-    r"ematch|acSteps|ringSteps|canonHeartbeats|descend|underBinder|transparency|newGoals|occs|contextual|singlePass|"
-    r"zeta(?:Delta|Have|Unused|Reduce)?|failIfUnchanged|memoize|unfoldPartialApp|simpRhs)\s*:=\s*"
-)
-_LITERAL = (
-    r"(?:[0-9][0-9_]*|true|false|"
-    r"\.(?:all|none|default|reducible|instances|asFn|lemmasOnly|(?:pos|neg)\s*\[[\d\s,]*\]))"
-)
-_VALUE = re.compile(rf"{_LITERAL}\s*\)")
-_FIELDS = re.compile(rf"(?:\{{\s*(?:\w+\s*:=\s*{_LITERAL}(?:\s*,\s*|\s+|(?=\}})))*\}}|{_LITERAL})\s*\)")
-_FREE_SETTINGS = slots.names("disch discharger norm rule_sets")  # these are set to a tactic, or to names
-_PROGRAM = re.compile(
-    r"(?<![\w.'])(?<!let )(?<!have )(?<!set )(proc|suspend|discharge|preprocessors|preprocessing|oracle|transform)\s*:="
-)
-_LINARITH = re.compile(r"(?<![\w.'])(?:linarith|nlinarith|polyrith)(?![\w'])")
 _AESOP_TACTIC = re.compile(r"\(\s*add\b[^()]*\btactic\b")
+# `aesop (add unsafe 50% apply h)`: a rule that may lead astray, which makes no proof unsafe.
+_AESOP_PHASE = re.compile(r"(\badd|\baesop) unsafe(?= [0-9]{1,3}%)")
 
 # Attributes that a submission may use; any other could register code that a tactic runs later.
 _ATTRIBUTES = slots.names(
@@ -146,8 +119,6 @@ def gate(text: str, mode: Mode) -> list[str]:
     if hits := slots.nesting_hits(code):
         return hits
     hits = [*parts.problems, *_word_hits(parts, mode), *_option_hits(code, mode), *_confusable_hits(code)]
-    if mode not in ("binders", "term"):
-        hits += _tactic_option_hits(code)
     if mode in ("file", "statement"):
         hits += _notation_hits(parts)
     else:
@@ -187,7 +158,7 @@ def _character_hits(text: str) -> list[str]:
 def _word_hits(parts: Scan, mode: Mode) -> list[str]:
     """Forbidden words, commands with `#`, attributes, quotations."""
     hits = []
-    for word in dict.fromkeys(words(parts.code)):
+    for word in dict.fromkeys(words(_AESOP_PHASE.sub(r"\1", parts.code))):
         if word in _FORBIDDEN:
             hits.append(f"`{word}` {_FORBIDDEN[word]}")
         elif "unsafe" in word.lower():
@@ -203,6 +174,8 @@ def _word_hits(parts: Scan, mode: Mode) -> list[str]:
     hits += _attribute_hits(parts.code)
     if "eval%" in parts.code:
         hits.append("`eval%` runs code at elaboration time")
+    if _AESOP_TACTIC.search(parts.code):
+        hits.append("an `aesop` rule that is a tactic runs code at elaboration time")
     if _LEAN_NAMESPACE.search(parts.code):
         hits.append("`Lean` reaches Lean's own internals")
     # French quotes hide the signs of comments: in `«a /-» …` the scan sees a comment where Lean reads on.
@@ -237,37 +210,6 @@ def _split(text: str, start: int) -> list[str]:
     else:
         parts.append(min(len(text), start + MAX_ATTRIBUTES) + 1)
     return [text[first : after - 1] for first, after in pairwise(parts)]
-
-
-def _tactic_option_hits(code: str) -> list[str]:
-    """Options of tactics that are code, or that trust compiled code."""
-    hits = ["`native` trusts compiled code"] if _NATIVE.search(code) else []
-    faulty = [m["name"] for m in _NAMED.finditer(code) if not _set_to_literal(m["name"], code, m.end())]
-    for tactic in _TACTIC.finditer(code):
-        position = tactic.end()
-        while setting := _SETTING.match(code, position):
-            position = setting.end()
-            name = setting["name"]
-            if name is None:
-                continue
-            if name in _FREE_SETTINGS:
-                break
-            value = _set_to_literal(name, code, position)
-            if value is None:
-                faulty.append(name)
-                break
-            position = value.end()
-    hits += [f"the option `{name}` of a tactic must be set to a literal" for name in faulty]
-    hits += [f"the option `{program}` of a tactic runs code at elaboration time" for program in _PROGRAM.findall(code)]
-    if re.search(r"\bdischarger\s*:=", code) and _LINARITH.search(code):
-        hits.append("the option `discharger` of a tactic runs code at elaboration time")
-    if _AESOP_TACTIC.search(code):
-        hits.append("an `aesop` rule that is a tactic runs code at elaboration time")
-    return hits
-
-
-def _set_to_literal(name: str, code: str, position: int) -> re.Match[str] | None:
-    return (_FIELDS if name in ("config", "cfg") else _VALUE).match(code, position)
 
 
 def _option_hits(code: str, mode: Mode) -> list[str]:

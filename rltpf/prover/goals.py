@@ -12,10 +12,12 @@ from rltpf.prover.answer import Answer
 from rltpf.prover.cascade import Library, Tactic, tactics
 from rltpf.prover.gate import gate
 from rltpf.prover.report import Report
-from rltpf.prover.traps import TRUNCATION, Facts, find_traps, sprung
+from rltpf.prover.traps import CONTRADICTION, TRUNCATION, Facts, find_traps, sprung
 
 Goal = Literal["claim", "negation", "absurdity"]
 """What is made of a statement T, its quantifiers and hypotheses inside: T, `¬ T`, or T with the conclusion False."""
+
+VACUOUS = Report("rejected", "vacuous", "the hypotheses contradict each other")
 
 
 class Goals:
@@ -73,6 +75,13 @@ class Goals:
         facts = self._facts()
         if isinstance(facts, Report):
             return facts
+        # A model's proof may see a contradiction that no tactic of ours does, and then proves False as well.
+        if claim.closed_by == "model" and proof is not None and facts.binders:
+            absurd = self._attempt("absurdity", Tactic(proof, self._heartbeats))
+            if absurd.verified:
+                return VACUOUS
+            if not absurd.decided:
+                return absurd
         return self._unless_vacuous(claim, facts)
 
     def refute(self) -> Report:
@@ -127,10 +136,10 @@ class Goals:
             return tried
 
         for probe in facts.probes:
-            if probe.flag == "vacuous":
+            if probe.flag == "vacuous" or (probe.flag in CONTRADICTION and report.verified):
                 flags = sprung(self._statement, facts, probe, self._library, attempt)
-                if "vacuous" in flags:
-                    return Report("rejected", "vacuous", "the hypotheses contradict each other")
+                if probe.flag in flags:
+                    return VACUOUS
                 if flags and report.verified:
                     return undecided[0]
         return report

@@ -28,7 +28,7 @@ _CHARACTER = rf"'(?:[^\\'\n]|{_ESCAPE})'"
 _CLEAR_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}")
 _QUOTES = re.compile(rf"{_CLEAR_QUOTES.pattern}|''|(?<=[^\s(\[{{⟨,])'")
 # No token begins with one of these and goes on with the signs of a comment.
-_BEFORE_COMMENT = re.compile(r"(?:[\w\s)\]}⟩,;]|:=|=>)$")
+_BEFORE_COMMENT = re.compile(r"(?:[\w\s()\[\]{}⟨⟩·,;:]|:=|=>|;>)$")
 # Nothing in it that may begin a comment or a string, so that Lean's string ends where the scan's does.
 _HOLE = re.compile(r"\{[\w. +*]*\}")
 

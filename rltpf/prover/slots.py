@@ -83,7 +83,9 @@ def _expression_hits(code: str, matches: bool) -> list[str]:
     """Commas, colons, arrows and `:=` outside brackets that no quantifier, `let` or allowed `match` asks for."""
     binders = lets = bodies = 0
     matching = arms = False
+    before = ""
     for token in (match.group() for match in _outside_brackets(code)):
+        arms, before = arms or (before in ("fun", "λ") and token == "|" and matches), token
         if token == "match" and matches:
             matching = True
         elif token == "with" and matching:
@@ -91,7 +93,7 @@ def _expression_hits(code: str, matches: bool) -> list[str]:
         elif matching and token in (",", ":"):
             continue
         elif arms and token in (",", "=>"):
-            # What follows is an arm of the `match`, as Lean reads on until the expression ends.
+            # What follows is an arm of the `match` or `fun`, as Lean reads on until the expression ends.
             continue
         elif token in _QUANTIFIERS:
             binders += 1

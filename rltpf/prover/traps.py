@@ -2,8 +2,9 @@
 
 A proof of a statement with contradictory hypotheses is a proof, and `10 - 12 + 5 = 5` is true of Lean's natural
 numbers. The judge reads what it can off the elaborated type and makes goals of the rest (`inspect` of
-`lean/Judge.lean`): a trap is sprung where such a goal can be proved (False from the hypotheses; the claim without one
-of them; the claim with its numerals made variables), or where it cannot (`b ≤ a` for a difference `a - b` of naturals).
+`lean/Judge.lean`): a trap is sprung where such a goal can be proved (False, or the negated conclusion, from the
+hypotheses; the claim without one of them; the claim with its numerals made variables), or where it cannot (`b ≤ a` for
+a difference `a - b` of naturals).
 The text is read for precedence, which the type no longer shows.
 """
 
@@ -20,9 +21,14 @@ from rltpf.prover.report import Report
 
 REJECTED = {
     "vacuous": "no values meet the hypotheses, so the statement claims nothing",
+    "conclusion_refuted": "the hypotheses prove the conclusion and its negation, so no values meet them",
     "goal_in_hypotheses": "the claim is one of the hypotheses, so the statement claims nothing",
 }
 """Flags of statements that claim nothing: no proof of theirs counts. The others are for whoever wrote the statement."""
+
+CONTRADICTION = frozenset({"vacuous", "conclusion_refuted"})
+"""Flags that, of a statement that is proved, say that no values meet its hypotheses. Of another the second says that it
+is false, if any do."""
 
 TRUNCATION = frozenset({"nat_subtraction", "nat_division", "int_division", "division_by_zero"})
 """Flags of operations whose value is not that of the rational numbers."""
@@ -91,7 +97,7 @@ def find_traps(statement: str, facts: Facts, library: Library, attempt: Attempt)
     """The flags of a statement, without repetition. `undecided` says that Lean gave no verdict on a probe."""
     flags = [*facts.flags, *text_flags(statement)]
     for probe in facts.probes:
-        if probe.flag not in flags:
+        if probe.flag not in flags and not (probe.flag in CONTRADICTION and "vacuous" in flags):
             flags += sprung(statement, facts, probe, library, attempt)
     return tuple(dict.fromkeys(flags))
 
@@ -110,7 +116,7 @@ def sprung(statement: str, facts: Facts, probe: Probe, library: Library, attempt
 
 
 def _tactics_for(statement: str, facts: Facts, probe: Probe, library: Library) -> Sequence[Tactic]:
-    if probe.raised_by_proof and probe.flag != "vacuous":
+    if probe.raised_by_proof and probe.flag not in CONTRADICTION:
         return [_LIGHT[library]]
     cascade = tactics(library)
     if not probe.raised_by_proof:

@@ -12,8 +12,6 @@ from rltpf.prover.lean_text import blank
 
 T = "theorem target : 2 + 2 = 4 := by decide\n"
 CODE = "runs code at elaboration time"
-CONFIG = "the option `config` of a tactic must be set to a literal"
-STEPS = "the option `maxSteps` of a tactic must be set to a literal"
 SEARCH = "searches, so its result may change from run to run"
 ELABORATORS = "run_cmd run_elab run_meta elab elab_rules initialize builtin_initialize simproc"
 
@@ -41,7 +39,6 @@ ATTACKS = [
     ("def x := TypeName.unsafeMk", "`unsafeMk` has no logical content"),
     # native evaluation
     ("theorem target : 1 = 1 := by native_decide", f"`native_decide` {CODE}"),
-    ("theorem target : 1 = 1 := by decide +native", "`native` trusts compiled code"),
     ("theorem target : 1 = 1 := by bv_decide", f"`bv_decide` {CODE}"),
     ("example := Lean.ofReduceBool a b rfl", "`ofReduceBool` trusts compiled code"),
     # options
@@ -77,53 +74,14 @@ ATTACKS = [
     ("@[default_instance] instance : Foo Unit := x", "`default_instance` changes the statements after it"),
     # programs in the options of tactics
     (T.replace("decide", "decide +«native»"), "`«` hides names or builds syntax"),
-    (T.replace("decide", "decide (native := true)"), "`native` trusts compiled code"),
-    (T.replace("decide", "decide (config := { native })"), "`native` trusts compiled code"),
-    (T.replace("decide", "simp (config := {maxSteps := f 5})"), CONFIG),
-    (T.replace("decide", "simp (config := c)"), CONFIG),
-    (T.replace("decide", "solve_by_elim (config := {suspend := fun g => g.assumption *> pure true})"), CONFIG),
-    *[
-        (T.replace("decide", f"x ({option} := fun g => g.assumption)"), f"the option `{option}` of a tactic {CODE}")
-        for option in ("suspend", "preprocessors")
-    ],
-    (T.replace("decide", "solve_by_elim (config := { suspend })"), CONFIG),
-    (T.replace("decide", "solve_by_elim (suspend := .wait)"), f"the option `suspend` of a tactic {CODE}"),
-    (T.replace("decide", "simp (config := {decide := f})"), CONFIG),
-    (T.replace("decide", 'simp (maxSteps := (panic! "x" : Nat) + 1)'), STEPS),
-    (T.replace("decide", "simp! +arith (maxSteps := depth 9)"), STEPS),
-    (T.replace("decide", "simp (decide := true) (maxSteps := .wait)"), STEPS),
-    *[
-        (T.replace("decide", tactic), STEPS)
-        for tactic in ["simpa ! (maxSteps := f 5) using h", "simp?! (maxSteps := f 5)", "x (maxSteps := f 5)"]
-    ],
-    *[
-        (
-            T.replace("decide", f"{tactic} ({option} := f 5)"),
-            f"the option `{option}` of a tactic must be set to a literal",
-        )
-        for tactic, option in [
-            ("solve_by_elim*", "maxDepth"),
-            ("apply_assumption", "exfalso"),
-            ("lia", "ring"),
-            ("grobner", "x"),
-            ("lift_lets +merge", "proofs"),
-            ("grind => set_config", "splits"),
-            ("grind => finish", "splits"),
-            ("congr!", "x"),
-        ]
-    ],
-    ("@[simps (config := settings)] def f := x", CONFIG),
     (T.replace("decide", "bv_decide?"), f"`bv_decide?` {CODE}"),
     (T.replace("decide", "conv => run_conv x"), f"`run_conv` {CODE}"),
     (T.replace("decide", "aesop (add safe tactic steps)"), f"an `aesop` rule that is a tactic {CODE}"),
     ("namespace Lean.Grind\n" + T, "`Lean` reaches Lean's own internals"),
-    (T.replace("decide", "nlinarith! (discharger := g)"), f"the option `discharger` of a tactic {CODE}"),
-    (T.replace("decide", "linarith (discharger := g)"), f"the option `discharger` of a tactic {CODE}"),
     ("@[aesop safe tactic] def f := x", f"an `aesop` rule that is a tactic {CODE}"),
     ("@[to_additive (attr := init)] theorem x : 1 = 1 := rfl", "the attribute `init` is not among those allowed"),
     ("@[simp, «init»] def f := x", "the attribute `«init»` is not among those allowed"),
     (T.replace("decide", "simp (maxSteps := dbgSleep 9 fun _ => 1)"), "`dbgSleep` reaches the host"),
-    (T.replace("decide", "simp (maxSteps := (Task.spawn f).get)"), STEPS),
     # the host
     ("def x : IO Unit := pure ()", "`IO` reaches the host"),
     ("def x := IO.sleep 5", "`IO` reaches the host"),
@@ -197,20 +155,11 @@ HONEST = [
     "structure Job where\n  start : Nat\n  native : Bool\n  says : Nat\n" + T,
     "set_option linter.unusedVariables false in\nset_option autoImplicit true in\n" + T,
     "@[simp↓, grind =] theorem aux : 1 = 1 := rfl\n" + T,
-    T.replace("decide", "simp (config := { decide := true, maxSteps := 500 })"),
-    T.replace("decide", "simp +arith (maxSteps := 500) (disch := omega) [foo (n := x + 1)]"),
-    T.replace("decide", "rw (occs := .pos [1, 2]) [foo (n := f 3)]"),
-    T.replace("decide", "apply (newGoals := .all) foo"),
-    T.replace("decide", "simp (config := { decide := true\n  maxSteps := 5 })"),
-    T.replace("decide", "simp (discharger := omega)"),
-    T.replace(
-        "decide", "exact (Nat.le.trans (n := x) (trans (b := y) h k)).elim (congr (f := g) (ext (a := x + y) h))"
-    ),
-    T.replace(
-        "decide", "let transform := fun x => x\n  have suspend := 1\n  linear_combination (exp := 2) (norm := simp) h"
-    ),
     T.replace("decide", "aesop (rule_sets := [Sets, -default]) (add norm h)"),
-    "@[simps (config := .asFn)] def f := x\n" + T,
+    "@[aesop unsafe 20% apply] theorem aux : 1 = 1 := rfl\n" + T.replace("decide", "aesop (add unsafe 50% apply aux)"),
+    T.replace("decide", "exact foo (splits := n) (config := g x)"),
+    "def transform := 1\n" + T,
+    T.replace("decide", "exact (-- why\n    ⟨{ x :-- one\n  1 }, [/- two -/ f]⟩) <;>-- both\n    · -- here\n    rfl"),
     T.replace("decide", "--done\n  decide").replace(":= by", ":=-- why\n  by"),
     T.replace("decide", "exact (fun x =>-- why\n  x) h"),
     "/- run_cmd #eval sorry axiom IO /- nested -/ -/\n" + T + "-- import Lean\n",
@@ -245,6 +194,7 @@ def test_every_mode_refuses_forbidden_words(mode: Mode) -> None:
         "theorem target : let x := 5; x = 5",
         "theorem target (xs : List Nat) (h : xs ≠ []) : ∃ x ys, xs = x :: ys",
         "theorem target : (fun x => x) = fun x : Nat => x",
+        "theorem target (f : Nat → Nat) : f = fun | 0 => 1 | k + 1 => k",
         "-- what follows\ntheorem target : (3 == 4) = (5 == 6)",
         "theorem target (n m : Nat) : match n, h : m with | 0, 1 => True | _, _ => n = 1 ∧ m = 2",
     ],

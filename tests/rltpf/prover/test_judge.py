@@ -19,15 +19,17 @@ pytestmark = pytest.mark.lean
 
 ROWS = [json.loads(line) for path in sorted(SUITE.glob("*.jsonl")) for line in path.read_text().splitlines()]
 JUDGED = [row for row in ROWS if "judge" in row]
-UNCHECKED = """open Lean Elab Command in
-elab "cheat" : command => do
+# The header's commands are not the model's: with a term of its own, a submission has a constant that no kernel checked.
+UNCHECKED = """import Lean
+open Lean Elab in
+elab "cheat" : term => do
   let type := mkConst ``False
-  let proof : TheoremVal := { name := `target, levelParams := [], type, value := mkConst ``True.intro }
+  let proof : TheoremVal := { name := `unchecked, levelParams := [], type, value := mkConst ``True.intro }
   modifyEnv fun env =>
     match env.addDeclCore 0 (.thmDecl proof) none false with
     | .ok env => env
     | .error _ => env
-cheat
+  return mkConst `unchecked
 """
 EGGS = (
     "theorem step (eggs eaten baked price answer : Rat) (h1 : eggs = 16) (h2 : eaten = 3) (h3 : baked = 4)\n"
@@ -59,7 +61,7 @@ def test_the_judge_alone(prover: Prover, case: dict[str, Any]) -> None:
 
 @pytest.mark.usefixtures("no_gate")
 def test_a_declaration_that_no_kernel_checked(prover: Prover) -> None:
-    report = asyncio.run(prover.check("theorem target : False", UNCHECKED, "import Lean"))
+    report = asyncio.run(prover.check("theorem target : False", "theorem target : False := cheat", UNCHECKED))
     assert (report.status, report.reason) == ("rejected", "replay")
 
 
@@ -67,20 +69,178 @@ def test_a_declaration_that_no_kernel_checked(prover: Prover) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        ": /-- #eval 5 -/",
-        'def s := "\\q #eval 5 "',
-        "def c := '-- #eval 5",
-        "theorem u : 1 = 1 := (rfl\n#eval 5",
-        "theorem u : 1 = 1 := by\n  · rfl )\n#eval 5",
+        ": /-- #check 5 -/",
+        'def s := "\\q #check 5 "',
+        "def c := '-- #check 5",
+        "theorem u : 1 = 1 := (rfl\n#check 5",
+        "theorem u : 1 = 1 := by\n  · rfl )\n#check 5",
     ],
 )
 def test_after_a_syntax_error_nothing_is_elaborated(prover: Prover, text: str) -> None:
     """Lean itself goes on within a comment or a string, and would evaluate what is in it."""
     statement = "theorem t : 1 = 1"
-    report = asyncio.run(prover.check(statement, f"#eval 4\n{text}\n{statement} := rfl"))
+    report = asyncio.run(prover.check(statement, f"#check 4\n{text}\n{statement} := rfl"))
     assert (report.status, report.reason) == ("rejected", "elaboration_error")
-    assert [m.text for m in report.messages if m.severity != "error"] == ["4"]
+    assert [m.text for m in report.messages if m.severity != "error"] == ["4 : Nat"]
     assert len(report.messages) == 2
+
+
+TARGET = "theorem target : 2 + 2 = 4"
+LITERAL = "must be set to a literal"
+
+
+@pytest.mark.usefixtures("no_gate")
+@pytest.mark.parametrize(
+    ("tactic", "fault"),
+    [
+        *[
+            (f"{tactic} ({option} := f 5)", f"the option `{option}` of a tactic {LITERAL}")
+            for tactic, option in [
+                ("simp", "maxSteps"),
+                ("simp! +arith", "maxSteps"),
+                ("simp (decide := true)", "maxSteps"),
+                ("simp", "toConfig.beta"),
+                ("simpa !", "maxSteps"),
+                ("norm_cast", "config"),
+                ("grind", "splits"),
+                ("grind => finish", "splits"),
+                ("lia", "ring"),
+                ("grobner", "x"),
+                ("omega", "splitDisjunctions"),
+                ("solve_by_elim*", "maxDepth"),
+                ("apply_assumption", "exfalso"),
+                ("apply_rules", "config"),
+                ("extract_lets", "x"),
+                ("lift_lets +merge", "proofs"),
+                ("first | rfl | · simp", "maxSteps"),
+                ("show_term simp", "maxSteps"),
+                ("conv => simp", "maxSteps"),
+                ("exact by simp", "maxSteps"),
+            ]
+        ],
+        ("simp (config := c)", f"the option `config` of a tactic {LITERAL}"),
+        ("simp (config := {maxSteps := f 5})", f"the option `config` of a tactic {LITERAL}"),
+        ("simp (config := {decide})", f"the option `config` of a tactic {LITERAL}"),
+        ("simp (config := {c with decide := true})", f"the option `config` of a tactic {LITERAL}"),
+        ("simp (maxSteps := .wait)", f"the option `maxSteps` of a tactic {LITERAL}"),
+        ("simp (maxSteps := 9 ^ 9 ^ 9)", f"the option `maxSteps` of a tactic {LITERAL}"),
+        ("solve_by_elim (suspend := fun _ => pure true)", f"the option `suspend` of a tactic {LITERAL}"),
+        ("decide +native", "the option `native` of a tactic trusts compiled code"),
+        ("decide (native := true)", "the option `native` of a tactic trusts compiled code"),
+        ("decide (config := {native := true})", f"the option `config` of a tactic {LITERAL}"),
+        ("decide (config := {native})", f"the option `config` of a tactic {LITERAL}"),
+        ("first | rfl | (simp (disch := simp (maxSteps := f 5)))", f"the option `maxSteps` of a tactic {LITERAL}"),
+    ],
+)
+def test_an_option_of_a_tactic_is_a_literal(prover: Prover, tactic: str, fault: str) -> None:
+    """Each would be evaluated while Lean elaborates, before any limit counts."""
+    report = asyncio.run(prover.check(TARGET, f"def f := id (α := Nat)\n{TARGET} := by\n  {tactic}\n"))
+    assert (report.status, report.reason) == ("rejected", "elaboration_error")
+    assert [message.text for message in report.messages] == [fault]
+
+
+@pytest.mark.usefixtures("no_gate")
+@pytest.mark.parametrize("symbol", ["5", "true", "{", "[", ".all"])
+def test_a_notation_is_no_literal(prover: Prover, symbol: str) -> None:
+    notation = f'notation "{symbol}" => (id 3)\n' if symbol not in "{[" else f'notation "{symbol}" "}}" => (id 3)\n'
+    value = symbol if symbol not in "{[" else f"{symbol}}}"
+    report = asyncio.run(prover.check(TARGET, f"{notation}{TARGET} := by\n  simp (maxSteps := {value})\n"))
+    assert not report.verified
+
+
+@pytest.mark.parametrize(
+    "tactic",
+    [
+        "simp (config := { decide := true, maxSteps := 500 })",
+        "simp (config := { decide := true\n                    maxSteps := 500 })",
+        "simp +arith (maxSteps := 500) (disch := omega) [Nat.add_comm (n := 1 + 1)]",
+        "simp (discharger := omega)",
+        "rw (occs := .pos [1]) [Nat.add_comm (n := 2)]",
+        "conv in (occs := 1) _ + _ => rfl",
+        "conv => pattern (occs := *) _ + _",
+        "match (generalizing := false) 3 with | _ => decide",
+        "let (eq := h) transform := 3\n  decide",
+        "have native : 1 = 1 := rfl\n  decide",
+        "exact Nat.le_antisymm (n := 2 + 2) (m := id 4) (by decide) (by decide)",
+    ],
+)
+def test_options_that_are_literals_and_arguments_of_terms_pass(prover: Prover, tactic: str) -> None:
+    report = asyncio.run(prover.check(TARGET, f"{TARGET} := by\n  {tactic}\n"))
+    assert report.verified, report
+
+
+def test_an_own_function_may_have_arguments_named_as_options(prover: Prover) -> None:
+    definition = "def f (splits config : Nat) : Nat := splits + config\n"
+    statement = f"{definition}theorem target (n : Nat) : f (splits := n) (config := id n) = 2 * n"
+    report = asyncio.run(prover.check(statement, f"{statement} := by\n  simp [f]; omega\n"))
+    assert report.verified, report
+
+
+@pytest.mark.usefixtures("no_gate")
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("#eval 5", "Lean.Parser.Command.eval"),
+        ("open Nat in\n#eval 5", "Lean.Parser.Command.eval"),
+        ("mutual\n#eval 5\nend", "Lean.Parser.Command.eval"),
+        ("run_cmd pure ()", "Lean.runCmd"),
+        ("reset_grind_attrs%", "Lean.Parser.resetGrindAttrs"),
+        ('macro "x" : term => `(5)', "Lean.Parser.Command.macro"),
+        ("declare_int_theorems Int8 8", "commandDeclare_int_theorems__"),
+    ],
+)
+def test_no_command_is_elaborated_but_those_on_the_list(prover: Prover, command: str, kind: str) -> None:
+    report = asyncio.run(prover.check(TARGET, f"{command}\n{TARGET} := rfl"))
+    assert (report.status, report.reason) == ("rejected", "elaboration_error")
+    assert [message.text for message in report.messages] == [f"the command {kind} has no place here"]
+
+
+@pytest.mark.usefixtures("no_gate")
+def test_nothing_follows_a_proof(prover: Prover) -> None:
+    report = asyncio.run(prover.prove(f"{TARGET} ∧ ∀ n : Nat, n = n ∨ n = 5", "simp\n#check 5"))
+    assert report.closed_by != "model"
+    report = asyncio.run(prover.prove("theorem target (p : Nat → Prop) : p 3", "reset_grind_attrs%"))
+    assert not report.verified
+
+
+PREDICATE = "inductive P : Nat → Prop | a : P 3\n"
+BAD = "class Bad where\n  no : False\nvariable [b : Bad]\ninclude b\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "proof"),
+    [
+        ("universe u\ntheorem target (α : Type u) (h : 1 = 2) : 3 = 4", "omega"),
+        ("variable (h : 1 = 2)\ninclude h\ntheorem target : 3 = 4", "omega"),
+        (f"{BAD}theorem target : 3 = 4", "exact b.no.elim"),
+        (f"{PREDICATE}theorem target (h : P 4) : 1 = 2", "nomatch h"),
+        (
+            "theorem target (n : Nat) (h : n * n = 3) : 1 = 2",
+            "have : n = 0 ∨ n = 1 ∨ 2 ≤ n := by omega\nrcases this with rfl | rfl | k\n· simp at h\n· simp at h\n"
+            "have := Nat.mul_le_mul k k\nomega",
+        ),
+    ],
+)
+def test_a_proof_from_contradictory_hypotheses_is_vacuous(prover: Prover, statement: str, proof: str) -> None:
+    report = asyncio.run(prover.prove(statement, proof))
+    assert (report.status, report.reason) == ("rejected", "vacuous")
+
+
+def test_what_proves_a_conclusion_and_its_negation_is_flagged(prover: Prover) -> None:
+    statement = "theorem target (n : Nat) (h : n * n = 3) : n = 7"
+    assert asyncio.run(prover.traps(statement)) == ("conclusion_refuted",)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "universe u v\ntheorem target (α : Type u) (β : Type v) (x : α × β) : x = (x.1, x.2)",
+        "variable (n : Nat) (h : n = 2)\ninclude h\ntheorem target : n + 1 = 3",
+        "def judge_goal := 1\ndef judge_proof := 1\ntheorem target : judge_goal = judge_proof",
+    ],
+)
+def test_names_of_a_statement_do_not_stand_in_the_way_of_its_proof(prover: Prover, statement: str) -> None:
+    assert asyncio.run(prover.prove(statement)).verified
 
 
 def test_a_verified_report_names_its_axioms_and_toolchain(prover: Prover) -> None:

@@ -192,13 +192,14 @@ def test_a_process_is_renewed_when_its_own_memory_has_grown(repl: Repl, monkeypa
 def test_a_process_is_not_used_again_where_text_could_reach_leans_own_library(repl: Repl) -> None:
     for header in (
         "import Mathlib",
+        "import Init\nimport Std.Data",
         "import Lean.Data.Rat",
-        "-- import Lean",
+        "import Init import Lean",
         "import Init\n import all Lean.Elab",
         "",
     ):
         repl.ask("good", header=header)
-    assert len(repl.pids()) == 3
+    assert len(repl.pids()) == 4
 
 
 ANOMALIES = ["nonce", "no nonce", "junk", "deep", "list", "type", "time", "contradiction", "message", "two"]
