@@ -65,13 +65,14 @@ class FpsProblem(Record):
 
 def load(path: Path) -> list[FpsProblem]:
     """The problems of a benchmark's JSONL file; raises `InputError` with a line for every row that is none."""
-    problems, faults = [], []
-    for place, row in read_jsonl(path):
+    problems: list[FpsProblem] = []
+    faults: list[str] = []
+    for number, (place, row) in enumerate(read_jsonl(path)):
         if isinstance(row, str):
             faults.append(f"{place}: {row}")
             continue
         try:
-            problem = FpsProblem.from_json({**row, "bench": path.stem, "idx": len(problems) + len(faults)})
+            problem = FpsProblem.from_json({**row, "bench": path.stem, "idx": number})
         except ValidationError as error:
             first = error.errors()[0]
             faults.append(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}")

@@ -67,9 +67,9 @@ class Question(Record):
 class Equivalence(Record):
     """Whether the submission is the answer. Without a proof it is not said to be, and `reason` says why.
 
-    `equal`; `not_proved`; `refuted`: the negation is proved; `no_submission`; `gate`, `parse_error`, `type_error`: it is
-    no term of the answer's type; `no_answer`: it asks for the answer; `row_error`: the row is at fault; `vacuous`: there
-    are no values of the variables; `timeout`, `crash`, `protocol`: Lean gave no verdict.
+    `equal`; `not_proved`; `refuted`: the negation is proved; `no_submission`; `gate`, `parse_error`, `type_error`: it
+    is no term of the answer's type; `no_answer`: it asks for the answer; `row_error`: the row is at fault; `vacuous`:
+    there are no values of the variables; `timeout`, `crash`, `protocol`: Lean gave no verdict.
     """
 
     equivalent: bool
@@ -178,7 +178,7 @@ class _Attempt:
 
 
 def lean_header(prover: Prover, header: str | None) -> str:
-    """The prover's header and the row's `open` lines; without Mathlib, its notations and whatever namespaces are opened."""
+    """The prover's header and the row's `open` lines; without Mathlib, its notations and all that is opened too."""
     opens = DEFAULT_OPENS if header is None else header
     parts = [prover.header] if prover.header else []
     if prover.library == "core":
