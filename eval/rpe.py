@@ -20,9 +20,10 @@ from dataclasses import dataclass, replace
 from eval.fps import DEFAULT_OPENS, Binder, binders
 from rltpf.prover.cascade import Tactic
 from rltpf.prover.gate import gate
-from rltpf.prover.lean_text import words
+from rltpf.prover.lean_text import blank, words
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
+from rltpf.prover.slots import bracket_hits
 from rltpf.records import Record
 
 CORE = (
@@ -49,6 +50,7 @@ _OPEN = re.compile(r"open((?: +[A-Za-z][\w.]*)+)")
 _TOKEN = re.compile(r":=|==|!=|=>|<=|>=|=|∨|\S")
 _OPENING, _CLOSING = frozenset("([{⟨⟦⌊⌈"), frozenset(")]}⟩⟧⌋⌉")
 _TRUTH = re.compile(r"[\s(),⟨⟩]*(?:(?:True|False|true|false|Bool\.true|Bool\.false)(?![\w.'])[\s(),⟨⟩]*)+")
+_NAME = re.compile(r"[^\W\d][\w'!?]*")
 _SYNTAX_ERROR = re.compile(r"unexpected |expected |unterminated ")
 
 
@@ -111,8 +113,8 @@ class _Attempt:
             return _refused("no_answer", "a submission that mentions `answer` has to be `answer = …`")
         if _is_truth(question.answer_type) and not all(map(_TRUTH.fullmatch, values)):
             return _refused("no_answer", f"an answer of type {question.answer_type} has to say true or false itself")
-        if any(intro.name == "answer" for intro in question.intros):
-            return _refused("row_error", "intros: the name `answer` is the answer's own")
+        if fault := _row_fault(question):
+            return _refused("row_error", fault)
 
         variables = await self._variables()
         if isinstance(variables, Equivalence):
@@ -218,6 +220,19 @@ def _split(text: str, separator: str) -> list[str]:
 def _is_truth(answer_type: str) -> bool:
     names = set(words(answer_type))
     return bool(names) and names <= {"Prop", "Bool", "Prod"} and "→" not in answer_type
+
+
+def _row_fault(question: Question) -> str:
+    """Why the row's own texts would not stay where they are put; empty where they do."""
+    texts = {"answer_type": question.answer_type, "formal_answer": question.formal_answer}
+    for number, intro in enumerate(question.intros):
+        texts[f"intros.{number}.t"] = intro.t
+        if intro.name == "answer" or not _NAME.fullmatch(intro.name or "_"):
+            return f"intros.{number}.name: {intro.name!r} is the answer's own, or no name"
+    for place, text in texts.items():
+        if hits := bracket_hits(blank(text)):
+            return f"{place}: {hits[0]}"
+    return ""
 
 
 def _refused(reason: str, detail: str = "") -> Equivalence:

@@ -523,6 +523,14 @@ DATA = [
         "lean check proofs.jsonl --toolchain native",
         f"prover.toolchain: native, but there is no `lake` on the PATH; {TO_INSTALL}",
     ),
+    Bad("rpe: no file", "rpe no.jsonl", "no.jsonl: No such file or directory"),
+    Bad("rpe: no rows", "rpe t.jsonl", "t.jsonl: holds no rows"),
+    Bad(
+        "rpe: not JSON",
+        "rpe t.yaml",
+        [f"t.yaml:{n}: is not JSON: Expecting value: line 1 column 1 (char 0)" for n in (1, 2, 3)],
+    ),
+    Bad("rpe: list for a row", "rpe d.jsonl", "d.jsonl:1: is a JSON list, and has to be an object", {"d.jsonl": "[]"}),
     Bad("lean selftest: no cases", "lean selftest --cases t.jsonl", "t.jsonl: holds no cases"),
 ]
 

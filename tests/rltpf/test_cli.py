@@ -24,6 +24,7 @@ COMMANDS = (
     ["train", "sft"],
     ["train", "dpo"],
     ["evaluate"],
+    ["rpe"],
     ["report"],
     ["demo"],
 )
