@@ -49,7 +49,7 @@ _NOTATIONS = 'notation "ℕ" => Nat\nnotation "ℤ" => Int\nnotation "ℚ" => Ra
 _OPEN = re.compile(r"open((?: +[A-Za-z][\w.]*)+)")
 _TOKEN = re.compile(r":=|==|!=|=>|<=|>=|=|∨|\S")
 _OPENING, _CLOSING = frozenset("([{⟨⟦⌊⌈"), frozenset(")]}⟩⟧⌋⌉")
-_TRUTH = re.compile(r"[\s(),⟨⟩]*(?:(?:True|False|true|false|Bool\.true|Bool\.false)(?![\w.'])[\s(),⟨⟩]*)+")
+_TRUTH = re.compile(r"[\s(),⟨⟩]*(?:(?:True|False|true|false|Bool\.true|Bool\.false|-?[0-9]+)(?![\w.'])[\s(),⟨⟩]*)+")
 _NAME = re.compile(r"[^\W\d][\w'!?]*")
 _SYNTAX_ERROR = re.compile(r"unexpected |expected |unterminated ")
 
@@ -113,8 +113,8 @@ class _Attempt:
             return _refused("no_answer", "a submission that mentions `answer` has to be `answer = …`")
         if _is_truth(question.answer_type) and not all(map(_TRUTH.fullmatch, values)):
             return _refused("no_answer", f"an answer of type {question.answer_type} has to say true or false itself")
-        if fault := _row_fault(question):
-            return _refused("row_error", fault)
+        if misplaced := _row_fault(question):
+            return _refused("row_error", misplaced)
 
         variables = await self._variables()
         if isinstance(variables, Equivalence):
@@ -218,8 +218,8 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _is_truth(answer_type: str) -> bool:
-    names = set(words(answer_type))
-    return bool(names) and names <= {"Prop", "Bool", "Prod"} and "→" not in answer_type
+    """Whether an answer says true or false, alone or beside others: `Prop`, `ℕ × Bool`, but no predicate."""
+    return bool({"Prop", "Bool"} & set(words(answer_type))) and not re.search("→|->|Set", answer_type)
 
 
 def _row_fault(question: Question) -> str:

@@ -3,7 +3,7 @@
     python tests/bench/bench_rpe.py TRIPLES [BENCHMARK ...] [--workers 1]
 
 TRIPLES is a JSONL file of rows of `rltpf rpe` with the published verdict in `rpe`; a BENCHMARK is one of the files of
-Formal Problem Solving. Only rows that type-check in the Lean at hand can agree. Each disagreement is printed: a
+Formal Problem Solving. Rows that do not type-check in the Lean at hand are not judged. Each disagreement is printed: a
 published true that is missed is a fault; a published false is right to accept where the values are equal.
 """
 
@@ -58,7 +58,7 @@ async def elaborating(prover: Prover, problems: Sequence[fps.FpsProblem]) -> Cou
 
 
 def table(found: Sequence[tuple[dict[str, Any], Equivalence]]) -> Table:
-    table = Table("published", "rows", "type-check", "equal", "not equal", "no verdict", title="RPE")
+    table = Table("published", "rows", "judged", "equal", "not equal", "no verdict", title="RPE")
     for published in (True, False):
         own = [result for row, result in found if row["rpe"] is published]
         typed = [result for result in own if result.reason not in UNTYPED]

@@ -71,6 +71,7 @@ EQUAL = {
     "two answers": (row("answer = 1 + 1 ∨ answer = 3", "answer = 2 ∨ answer = 3"), "rfl"),
     "proposition": (row("answer = 3 * 3"), "rfl"),
     "truth": (row("False", "@Eq Prop answer False", "Prop"), "rfl"),
+    "truth beside a number": (row("(3, True)", "answer = (3, True)", "ℕ × Prop"), "rfl"),
     "finite type": (row("9", "answer = 2", "Fin 7"), "rfl"),
     "unknown namespace": (row("3 + 6", header="open Polynomial Nat"), "rfl"),
 }
@@ -85,6 +86,7 @@ REFUSED = {
     "question within if": (row("if 2 + 2 = 4 then True else False", "answer = True", "Prop"), "no_answer"),
     "question as a boolean": (row("2 + 2 == 4", "answer = true", "Bool"), "no_answer"),
     "questions in a pair": (row("(2 + 2 = 4, False)", "answer = (True, False)", "Prop × Prop"), "no_answer"),
+    "question beside a number": (row("(3, 2 = 2)", "answer = (3, True)", "ℕ × Prop"), "no_answer"),
     "restated set": (row("fun n => 2 * n = 14", "answer = fun n => n = 7", "ℕ → Prop"), "not_proved"),
     "choice": (row("Classical.epsilon (fun x : Nat => 2 * x = 18)"), "not_proved"),
     "hypothesis restated": (
