@@ -41,8 +41,8 @@ MATHLIB = (
     *(Tactic(name, 200_000) for name in _PUBLISHED),
     # As published, what one tactic leaves is the next one's. Later versions of Mathlib have no `rw_search`, and do not
     # parse what names it.
-    Tactic("; ".join(f"(try {name})" for name in _PUBLISHED), 400_000),
-    Tactic("; ".join(f"(try {name})" for name in _PUBLISHED if name != "rw_search"), 400_000),
+    Tactic("; ".join(f"(try {name})" for name in _PUBLISHED), 200_000),
+    Tactic("; ".join(f"(try {name})" for name in _PUBLISHED if name != "rw_search"), 200_000),
 )
 
 _NOTATIONS = 'notation "ℕ" => Nat\nnotation "ℤ" => Int\nnotation "ℚ" => Rat'

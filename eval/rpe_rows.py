@@ -30,7 +30,7 @@ def question(row: dict[str, Any]) -> Question | str:
     if not is_text([row.get(name) for name in FIELDS]):
         return "holds a lone surrogate, which is half a character"
     try:
-        return Question.from_json({name: row[name] for name in FIELDS if name in row})
+        return Question.from_json({"header": None} | {name: row[name] for name in FIELDS if name in row})
     except ValidationError as error:
         return "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}" for e in error.errors()[:3])
 

@@ -182,6 +182,11 @@ def test_the_tactics_for_a_type(library: str, answer_type: str, cascade: object)
     assert prover.cascade is cascade
 
 
+def test_a_row_without_header_has_the_usual_one() -> None:
+    asked = row("9")
+    assert question({name: value for name, value in asked.items() if name != "header"}) == question(asked)
+
+
 def test_mathlib_has_the_published_tactics_each_alone_first() -> None:
     assert [tactic.text for tactic in MATHLIB[:5]] == ["rfl", "norm_num", "ring_nf", "rw_search", "aesop"]
     assert MATHLIB[5].text == "(try rfl); (try norm_num); (try ring_nf); (try rw_search); (try aesop)"
