@@ -144,6 +144,8 @@ def _tactic_hits(code: str) -> list[str]:
 def printed_term_hits(code: str) -> list[str]:
     """As `term_hits` and `number_hits`, for terms as Lean prints them: structure instances, `let`, powers of powers."""
     hits = term_hits(code, lets=True) + _tactic_hits(code)
+    # `‹Nat›` would be the answer itself where that is in scope, without its name.
+    hits += ["`‹` takes whatever is in scope"] if "‹" in code else []
     literals = numerals(code)
     hits += [f"the number {literal[:20]}… is too long" for literal in literals if len(literal) > MAX_PRINTED_DIGITS]
     tokens = _TOKEN.findall(code)

@@ -80,6 +80,7 @@ REFUSED = {
     "another number": (row("8"), "refuted"),
     "restated condition": (row("2 * answer = 18"), "no_answer"),
     "condition in a term": (row("if 2 * answer = 18 then answer else answer + 1"), "no_answer"),
+    "answer by its type": (row("if 2 * ‹ℕ› = 18 then ‹ℕ› else ‹ℕ› + 1", "answer = 9", "ℕ", "x : ℕ"), "gate"),
     "answer bound again": (row("(fun answer => 9) 1"), "no_answer"),
     "restated question": (row("2 + 2 = 4", "answer = True", "Prop"), "no_answer"),
     "question of nothing": (row("x = x", "answer = True", "Prop", "x : Nat"), "no_answer"),

@@ -429,6 +429,7 @@ def test_terms_as_lean_prints_them_are_answers(text: str) -> None:
         ("open Nat in 9", "`open` belongs to a command"),
         ("9 -- y", "comments and strings have no place here"),
         ("sorry", "`sorry` leaves something unproved"),
+        ("‹Nat›", "`‹` takes whatever is in scope"),
         ("2 ^ 10001", "an exponent is above 10000"),
         ("2 ^ 9999999", "an exponent is above 10000"),
         ("2 ^ 3 ^ 3 ^ 3", "an exponent is above 10000"),
