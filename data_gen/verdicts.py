@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from data_gen.calculated import judge_calculations
 from data_gen.config import JudgeConfig
 from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
@@ -21,13 +22,19 @@ from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.llm import build_model
-from rltpf.llm.model import ModelError
+from rltpf.llm.cached import CachedModel
+from rltpf.llm.model import ChatModel, ModelError
+from rltpf.llm.settings import LLMConfig
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
+from rltpf.prover.prover import Prover
 from rltpf.records import Failure
 from rltpf.runs import RunDirectory, write_atomically
 
 ROWS_IN_FLIGHT = 32
+
+Stage = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+"""From a row to the row with its verdict; raises `Refusal`, `InfraError` or `ModelError` where there is none."""
 
 
 def read_rows(source: str) -> list[dict[str, Any]]:
@@ -75,29 +82,39 @@ def refuse_output(output: str) -> None:
         raise InputError(f"{output}: cannot be written: --output takes a file in a folder that is there")
 
 
+def refuse_other_answers(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> None:
+    """Raises `InputError` where the run has a verdict by a row's id that is not on its question and answer."""
+    verdicts = run.journal("verdicts")
+    faults = [
+        f"{run.path}: has a verdict on another {field} with the id {row['id']!r}: choose another output_dir, or "
+        "--overwrite"
+        for row in rows
+        if (judged := verdicts.get(row["id"])) is not None
+        for field in ("question", "answer")
+        if judged[field] != row[field]
+    ]
+    verdicts.close()
+    if faults:
+        raise InputError(*faults)
+
+
 async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict[str, Any]]) -> int:
     """Judge the rows that have no verdict yet and journal each; the exit code, 1 where infrastructure kept some from
     a verdict."""
-    sampling = partial(config.llm.sampling, seed=config.seed)
     prover = build_prover(config.prover)
-    prompts = Prompts(config.prompts, prover.library)
-    model = build_model(config.llm, run.transcript)
+    model: CachedModel | None = None
+    stage: Stage = partial(_without_model, prover)
+    if config.llm is None:
+        print("no llm: calculations alone are judged, and no answer can be verified", file=sys.stderr)
+    else:
+        model = build_model(config.llm, run.transcript)
+        stage = _with_model(config, config.llm, model, prover)
     verdicts = run.journal("verdicts")
-    formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
-    judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
     unfinished: list[str] = []
 
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:
         try:
-            telescope = row.get("formal")
-            if telescope is not None:
-                await check_in_lean(telescope, LeanSession(prover))
-            else:
-                question = await formaliser.formalise(Question(row["id"], row["question"], "", phase="s0"))
-                if question.error is not None:
-                    return _lost(row, question.error)
-                telescope = question.telescope
-            return _judged(row, str(telescope), await judge.judge(row["question"], str(telescope), row["answer"]))
+            return await stage(row)
         except Refusal as refusal:
             return _lost(row, Failure("s2", refusal.reason, str(refusal)))
         except (InfraError, ModelError) as error:
@@ -111,10 +128,12 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     try:
         run.set_toolchain(prover.toolchain_id)
         todo = [row for row in rows if row["id"] not in verdicts]
-        with Progress("answers", len(rows), len(rows) - len(todo), model.usage) as progress:
+        usage = model.usage if model is not None else None
+        with Progress("answers", len(rows), len(rows) - len(todo), usage) as progress:
             await pipeline.run(todo, verdict, keep, concurrency=ROWS_IN_FLIGHT, progress=progress)
     finally:
-        await model.close()
+        if model is not None:
+            await model.close()
         await prover.close()
         verdicts.close()
     for line in unfinished:
@@ -122,12 +141,42 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     return 1 if unfinished else 0
 
 
-def write_rows(run: RunDirectory, rows: Sequence[dict[str, Any]], output: str) -> None:
-    """Write the judged rows in the order of the input."""
+def _with_model(config: JudgeConfig, llm: LLMConfig, model: ChatModel, prover: Prover) -> Stage:
+    sampling = partial(llm.sampling, seed=config.seed)
+    prompts = Prompts(config.prompts, prover.library)
+    formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
+    judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
+
+    async def judged(row: dict[str, Any]) -> dict[str, Any]:
+        telescope = row.get("formal")
+        if telescope is not None:
+            await check_in_lean(telescope, LeanSession(prover))
+        else:
+            question = await formaliser.formalise(Question(row["id"], row["question"], "", phase="s0"))
+            if question.error is not None:
+                return _lost(row, question.error)
+            telescope = str(question.telescope)
+        judgement = await judge.judge(row["question"], telescope, row["answer"])
+        return _judged({**row, "formal": telescope}, judgement)
+
+    return judged
+
+
+async def _without_model(prover: Prover, row: dict[str, Any]) -> dict[str, Any]:
+    return _judged(row, await judge_calculations(prover, row["answer"]))
+
+
+def judged_rows(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that have a verdict, in the order of the input."""
     verdicts = run.journal("verdicts")
     found = [row for item in rows if (row := verdicts.get(item["id"])) is not None]
     verdicts.close()
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
+    return found
+
+
+def write_rows(rows: Sequence[dict[str, Any]], output: str) -> None:
+    """Write judged rows to a file or, for `-`, to standard output."""
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     if output == "-":
         print(text, end="")
     else:
@@ -138,9 +187,8 @@ def _lost(row: dict[str, Any], failure: Failure) -> dict[str, Any]:
     return {**row, "verdict": "error", "steps": [], "iterations": 0, "error": failure.to_json()}
 
 
-def _judged(row: dict[str, Any], telescope: str, judgement: Judgement) -> dict[str, Any]:
+def _judged(row: dict[str, Any], judgement: Judgement) -> dict[str, Any]:
     added = {
-        "formal": telescope,
         "verdict": judgement.verdict,
         "reason": judgement.reason,
         "steps": [step.to_json() for step in judgement.steps],

@@ -117,7 +117,9 @@ def test_refuted_calculation_ends_the_chain_without_a_model(judged, text: str, c
 def test_word_of_the_arithmetic_is_no_verdict(judged, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     """Where Lean does not prove the negation, the answer goes on to the model, and the step is not verified either."""
     mistaken = Calculation("16 - 3 - 4 = 9", "16 - 3 - 4 = 9", Fraction(10), holds=False)
-    monkeypatch.setattr("data_gen.judge.wrong_calculations", lambda text: [mistaken] if "sells" in text else [])
+    for module in ("calculated", "judge"):
+        name = f"data_gen.{module}.wrong_calculations"
+        monkeypatch.setattr(name, lambda text: [mistaken] if "sells" in text else [])
     judgement, script = judged(RIGHT, [SOLD, EARNED, entry("answer = 18")], repairs=0)
     assert (judgement.verdict, judgement.reason) == ("error", "calculation")
     assert len(script.requests) == 1
