@@ -116,9 +116,13 @@ _VAGUE = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:wrong|wrongly|incorrect|incorrectly|mistake|mistaken|oops|correction)\b|\bwait[,.!:]", re.IGNORECASE
 )
-# "5 apples and 3 pears - 2 = 6": what is counted may be only the end of what is meant.
-_COUNTS = re.compile(rf"(?:{_AMOUNT})\s{UNIT}")
-_JOINED = re.compile(r"\d[^.;:\d]{0,30}(?:\band|\bwith|\bof|,)\s*$")
+# "3 bags with 5 pears + 2 pears = 17": what is counted may be only the end of what is meant.
+_COUNTS = re.compile(UNIT)
+_JOINED = re.compile(
+    r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|both|each|every)\b)"
+    r"(?:(?!\b(?:so|because|then|means?|total|is|are)\b)[^.;:=\d]){0,30}$",
+    re.IGNORECASE,
+)
 
 
 def _in_prose(written: str) -> Iterator[Calculation]:
@@ -129,7 +133,7 @@ def _in_prose(written: str) -> Iterator[Calculation]:
         if not re.search(_OPERATOR + r"|\bof\b|\\d?frac", match[0]) or not re.search(_EQUALS, match[0]):
             continue
         before = text[max(0, start - 40) : start]
-        joined = _COUNTS.match(match[0]) and _JOINED.search(before)
+        joined = _COUNTS.search(match[0]) and _JOINED.search(before)
         if not _NAMED.match(match[0]) and (joined or _TAKES_A_NUMBER.search(before)):
             yield Calculation(run, reason="goes on before it")
         elif _GOES_ON.match(text, end) or (re.search(r"\bis\b", match[0]) and not _ENDS.match(text, end)):
