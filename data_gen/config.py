@@ -5,12 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
-from rltpf.config import Config
+from rltpf.config import SAME_RESULTS, Config
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import LLMConfig
 from rltpf.prover.settings import ProverConfig
+from rltpf.shards import find_shard
+
+
+class DecontaminateConfig(Config):
+    datasets: tuple[DatasetConfig, ...] = ()
+    """Evaluation sets, a list of sections as `dataset` is one: a question that shares a run of words with one of theirs
+    is lost before anything is spent on it."""
+    ngram_size: int = Field(13, ge=1)
+    """Words in a row that questions may not share; fewer also finds phrases that many questions have."""
 
 
 class GenerateConfig(Config):
@@ -18,6 +27,10 @@ class GenerateConfig(Config):
     """Run directory; a run that was killed continues here."""
     dataset: DatasetConfig
     """Seed problems."""
+    license: str | None = Field(None, json_schema_extra=SAME_RESULTS)
+    """Licence of the seed problems as the hub writes it, such as mit, for the card of the data sets; None: unknown."""
+    decontaminate: DecontaminateConfig = DecontaminateConfig()
+    """What the models will be evaluated on."""
     llm: LLMConfig
     """The teacher: it formalises, tells again, aligns and answers."""
     prover: ProverConfig = ProverConfig()
@@ -37,8 +50,15 @@ class GenerateConfig(Config):
     """The k-th answer to a question is sampled with seed + k."""
     num_shards: int | None = Field(None, ge=1)
     """Parts of the problems, each taken by a process of its own; 1 divides nothing. None: SLURM_ARRAY_TASK_COUNT."""
-    shard_id: int | None = Field(None, ge=0)
+    shard_id: int | None = Field(None, ge=0, validate_default=True)
     """The part that this process takes, from 0. None: this task's place in SLURM's array."""
+
+    @field_validator("shard_id")
+    @classmethod
+    def _names_a_part(cls, shard_id: int | None, info: ValidationInfo) -> int | None:
+        if "num_shards" in info.data:
+            find_shard(info.data["num_shards"], shard_id)
+        return shard_id
 
 
 class JudgeConfig(Config):

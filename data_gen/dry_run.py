@@ -1,16 +1,20 @@
-"""`--dry_run`: the resolved config and the first prompt of each role, before anything is spent."""
+"""`--dry_run`: the resolved config and the first prompt of each role, before anything is spent; and the first of all,
+which a run shows too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from data_gen.config import GenerateConfig, JudgeConfig
 from data_gen.prompting import Prompts
 from rltpf.config import dump
 from rltpf.datasets import load_problems
+from rltpf.llm.model import Message
 from rltpf.prover.cascade import Library, library_of
 from rltpf.prover.settings import ProverConfig
 from rltpf.prover.toolchains import header_of
+from rltpf.records import Problem
 
 
 def show_generation(config: GenerateConfig) -> int:
@@ -32,6 +36,21 @@ def show_judging(config: JudgeConfig, row: dict[str, Any]) -> int:
     formal = {"telescope": row["formal"]} if row.get("formal") else {}
     _show(config, {}, question=row["question"], answer=row["answer"], **formal)
     return 0
+
+
+def first_prompt(config: GenerateConfig, problem: Problem, prompts: Prompts) -> tuple[str, Sequence[Message]]:
+    """Title and messages of what is asked first about a problem."""
+    if config.strategy == "reverse_qa":
+        return "generator: s0", prompts.sketch("s0", question=problem.question, answer=problem.answer)
+    return "formaliser: s1", prompts.sketch("s1", question=problem.question)
+
+
+def first_judging_prompt(row: dict[str, Any], prompts: Prompts) -> tuple[str, Sequence[Message]]:
+    """Title and messages of what is asked first about a row to judge."""
+    if not row.get("formal"):
+        return "formaliser: s1", prompts.sketch("s1", question=row["question"])
+    known = {"question": row["question"], "telescope": row["formal"], "answer": row["answer"]}
+    return "formaliser: formalise", prompts.sketch("formalise", **known)
 
 
 def _show(config: GenerateConfig | JudgeConfig, first: dict[str, dict[str, str]], **values: str) -> None:

@@ -32,9 +32,10 @@ def merge(output_dir: Path, overwrite: bool = False) -> int:
     config = config.model_copy(update={"output_dir": output_dir, "shard_id": None})
     folders = [part.folder for part in parts]
     with RunDirectory.open(output_dir, config, COMMAND, overwrite) as run:
-        if parts[0].toolchain is not None:
-            run.set_toolchain(parts[0].toolchain)
-        join_journals("transcript", "key", folders, run.path).close()
+        run.begin(parts[0].toolchain)
+        # A shard that had nothing to ask has no transcript.
+        asked = [folder for folder in folders if (folder / run.transcript.name).exists()]
+        join_journals("transcript", "key", asked, run.path).close()
         questions = join_journals("questions", "id", folders, run.path)
         answers = join_journals("answers", "id", folders, run.path)
         try:
@@ -45,7 +46,7 @@ def merge(output_dir: Path, overwrite: bool = False) -> int:
         finally:
             questions.close()
             answers.close()
-        return report(run, _with_costs(metrics, parts))
+        return report(run, config, _with_costs(metrics, parts))
 
 
 def merge_if_last(output_dir: Path, shard: Shard, overwrite: bool) -> None:

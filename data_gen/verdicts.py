@@ -12,12 +12,14 @@ from typing import Any
 
 from data_gen.calculated import judge_calculations
 from data_gen.config import JudgeConfig
+from data_gen.dry_run import first_judging_prompt
 from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
 from data_gen.lean import InfraError, LeanSession
 from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
+from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
@@ -25,11 +27,12 @@ from rltpf.llm import build_model
 from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import ChatModel, ModelError
 from rltpf.llm.settings import LLMConfig
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
 from rltpf.records import Failure
-from rltpf.runs import RunDirectory, write_atomically
+from rltpf.runs import Journal, RunDirectory, write_atomically
 
 ROWS_IN_FLIGHT = 32
 
@@ -82,35 +85,21 @@ def refuse_output(output: str) -> None:
         raise InputError(f"{output}: cannot be written: --output takes a file in a folder that is there")
 
 
-def refuse_other_answers(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> None:
-    """Raises `InputError` where the run has a verdict by a row's id that is not on its question and answer."""
-    verdicts = run.journal("verdicts")
-    faults = [
-        f"{run.path}: has a verdict on another {field} with the id {row['id']!r}: choose another output_dir, or "
-        "--overwrite"
-        for row in rows
-        if (judged := verdicts.get(row["id"])) is not None
-        for field in ("question", "answer")
-        if judged[field] != row[field]
-    ]
-    verdicts.close()
-    if faults:
-        raise InputError(*faults)
-
-
 async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict[str, Any]]) -> int:
     """Judge the rows that have no verdict yet and journal each; the exit code, 1 where infrastructure kept some from
     a verdict."""
     prover = build_prover(config.prover)
     model: CachedModel | None = None
+    prompts = Prompts(config.prompts, prover.library)
     stage: Stage = partial(_without_model, prover)
     if config.llm is None:
         print("no llm: calculations alone are judged, and no answer can be verified", file=sys.stderr)
     else:
         model = build_model(config.llm, run.transcript)
-        stage = _with_model(config, config.llm, model, prover)
+        stage = _with_model(config, config.llm, model, prover, prompts)
+    run.begin(prover.toolchain_id)
     verdicts = run.journal("verdicts")
-    unfinished: list[str] = []
+    unfinished: list[Failure] = []
 
     async def verdict(row: dict[str, Any]) -> dict[str, Any] | None:
         try:
@@ -118,7 +107,7 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
         except Refusal as refusal:
             return _lost(row, Failure("s2", refusal.reason, str(refusal)))
         except (InfraError, ModelError) as error:
-            unfinished.append(f"{row['id']}: {error}")
+            unfinished.append(Failure(row["id"], type(error).__name__, str(error)))
             return None
 
     def keep(result: dict[str, Any] | None) -> None:
@@ -126,8 +115,10 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
             verdicts.append(result)
 
     try:
-        run.set_toolchain(prover.toolchain_id)
+        _refuse_other_answers(run, verdicts, rows)
         todo = [row for row in rows if row["id"] not in verdicts]
+        if todo and model is not None:
+            show_opening(run, config, *first_judging_prompt(todo[0], prompts))
         usage = model.usage if model is not None else None
         with Progress("answers", len(rows), len(rows) - len(todo), usage) as progress:
             await pipeline.run(todo, verdict, keep, concurrency=ROWS_IN_FLIGHT, progress=progress)
@@ -136,14 +127,25 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
             await model.close()
         await prover.close()
         verdicts.close()
-    for line in unfinished:
-        print(f"{line}: no verdict yet; the same command takes it up again", file=sys.stderr)
-    return 1 if unfinished else 0
+    return note_unfinished(run, "answers", unfinished)
 
 
-def _with_model(config: JudgeConfig, llm: LLMConfig, model: ChatModel, prover: Prover) -> Stage:
+def _refuse_other_answers(run: RunDirectory, verdicts: Journal, rows: Sequence[dict[str, Any]]) -> None:
+    """Raises `InputError` where the run has a verdict by a row's id that is not on its question and answer."""
+    faults = [
+        f"{run.path}: has a verdict on another {field} with the id {row['id']!r}: choose another output_dir, or "
+        "--overwrite"
+        for row in rows
+        if (judged := verdicts.get(row["id"])) is not None
+        for field in ("question", "answer")
+        if judged[field] != row[field]
+    ]
+    if faults:
+        raise InputError(*faults)
+
+
+def _with_model(config: JudgeConfig, llm: LLMConfig, model: ChatModel, prover: Prover, prompts: Prompts) -> Stage:
     sampling = partial(llm.sampling, seed=config.seed)
-    prompts = Prompts(config.prompts, prover.library)
     formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
     judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
 

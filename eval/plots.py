@@ -25,7 +25,7 @@ def curve(log_history: Sequence[Mapping[str, Any]], key: str) -> tuple[list[int]
 
 @dataclass(frozen=True)
 class IterationSeries:
-    """Percentages of all chains, one for each iteration of algorithm 1: verified, false and open add up to 100."""
+    """Percentages of the formalised chains by iteration of algorithm 1; verified, false and open add up to 100."""
 
     iterations: list[int]
     verified: list[float]
@@ -33,11 +33,13 @@ class IterationSeries:
     open: list[float]
     execution: list[float]
     """Chains that Lean can read after this iteration: decided in an earlier one, or elaborating whole in this one."""
+    tokens: list[float]
+    """The mean length of what the formaliser wrote in this iteration, in tokens (the paper's table 6)."""
 
 
 def by_iteration(rows: Sequence[Mapping[str, int]]) -> IterationSeries:
     """Cumulative shares from the rows of a generate run's `iterations`."""
-    series = IterationSeries([], [], [], [], [])
+    series = IterationSeries([], [], [], [], [], [])
     chains = rows[0]["chains"] if rows else 0
     verified = false = 0
     for row in rows:
@@ -49,6 +51,7 @@ def by_iteration(rows: Sequence[Mapping[str, int]]) -> IterationSeries:
         series.false.append(100 * false / chains)
         series.open.append(100 * (chains - verified - false) / chains)
         series.execution.append(100 * execution / chains)
+        series.tokens.append(row["tokens"] / row["chains"])
     return series
 
 
@@ -110,10 +113,14 @@ def draw_training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping
 
 
 def draw_verdicts(series: IterationSeries, chains: int, path: Path) -> None:
-    """Stacked bars of the verdicts reached after each iteration, and the execution rate as a line over them."""
-    figure = _figure(7.2, 4.0)
-    axes = figure.subplots()
-    _style(axes, f"Verdicts on {chains} answers after each iteration of formalising and checking", "", "% of answers")
+    """Stacked bars of the verdicts after each iteration with the execution rate over them; below, the lengths."""
+    figure = _figure(7.2, 5.4)
+    axes, lengths = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    _style(axes, f"Verdicts on the {chains} answers that were formalised, after each iteration", "", "% of answers")
+    _style(lengths, "What the formaliser wrote", "", "tokens a reply")
+    lengths.bar(range(len(series.tokens)), series.tokens, 0.62, color=BLUE)
+    lengths.bar_label(lengths.containers[0], fmt="%.0f", color=INK, padding=2)
+    lengths.margins(y=0.22)
     positions = range(len(series.iterations))
     bottom = [0.0] * len(series.iterations)
     for label, values, colour in (
@@ -166,6 +173,42 @@ def draw_funnel(bars: Sequence[FunnelBar], names: Mapping[str, str], path: Path)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False)
     figure.savefig(path)
+
+
+def draw_sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> None:
+    """Four heat maps, models by levels: accuracy on originals and on rewritings, absolute and relative change."""
+    models = list(compared)
+    levels = list(dict.fromkeys(level for found in compared.values() for level in found))
+    panels = (
+        ("accuracy on originals, %", "original", 100, "YlGn", (0.0, 100.0)),
+        ("accuracy on rewritings, %", "rewritten", 100, "YlGn", (0.0, 100.0)),
+        ("change, percentage points", "absolute", 1, "RdYlGn", None),
+        ("change, % of the original accuracy", "relative", 1, "RdYlGn", None),
+    )
+    figure = _figure(4.2 + 1.7 * len(levels), 2 * (1.1 + 0.42 * len(models)))
+    for axes, (title, key, scale, colours, limits) in zip(figure.subplots(2, 2).flat, panels, strict=True):
+        cells = [[_cell(compared[model], level, key, scale) for level in levels] for model in models]
+        known = [abs(value) for row in cells for value in row if not math.isnan(value)]
+        # Changes are coloured around 0, so that the sign can be seen.
+        bound = max([*known, 1.0])
+        low, high = limits or (-bound, bound)
+        axes.imshow(cells, cmap=colours, vmin=low, vmax=high, aspect="auto")
+        for i, row in enumerate(cells):
+            for j, value in enumerate(row):
+                text = "-" if math.isnan(value) else f"{value:.1f}" if limits else f"{value:+.1f}"
+                dark = not math.isnan(value) and (abs(value) > 0.7 * bound if limits is None else value > 60)
+                axes.text(j, i, text, ha="center", va="center", color="white" if dark else INK, fontsize=9)
+        axes.set_title(title, loc="left", fontsize=10, color=INK)
+        axes.set_xticks(range(len(levels)), levels)
+        axes.set_yticks(range(len(models)), models)
+        axes.tick_params(length=0, labelsize=9, colors=INK)
+        axes.spines[:].set_visible(False)
+    figure.savefig(path)
+
+
+def _cell(found: Mapping[str, Mapping[str, Any]], level: str, key: str, scale: float) -> float:
+    value = found[level][key] if level in found else None
+    return math.nan if value is None else scale * value
 
 
 def _iteration_name(iteration: int) -> str:

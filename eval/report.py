@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from eval import plots, sections
-from eval.score import VERDICTS
+from eval.score import VERDICTS, Sample, by_row
 from eval.sections import Score, Section
 from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
@@ -61,9 +63,8 @@ def _data(run_dir: Path) -> list[Section | str]:
         raise InputError(f"{path}: has no {error}: run `rltpf generate` again to write it anew") from None
     plots.draw_funnel(plots.funnel(metrics), sections.PHASES, _plot(run_dir, "questions"))
     if metrics["iterations"]:
-        plots.draw_verdicts(
-            plots.by_iteration(metrics["iterations"]), metrics["answers"]["in"], _plot(run_dir, "verdicts")
-        )
+        rows = metrics["iterations"]
+        plots.draw_verdicts(plots.by_iteration(rows), rows[0]["chains"], _plot(run_dir, "verdicts"))
     answers = run_dir / "data" / "answers.jsonl"
     found.insert(
         2,
@@ -91,8 +92,12 @@ def _scores(run_dir: Path) -> Section | str:
         return "Scores: there is no `eval/NAME/metrics.json`."
     entries = []
     for folder in sorted(folders, key=lambda folder: (_ORDER.get(folder.name, len(_ORDER)), folder.name)):
-        samples = [sample for sample in _read_jsonl(folder / "samples.jsonl") if not sample["error"]]
-        right = {verdict: {sample["id"]: bool(sample[verdict]) for sample in samples} for verdict in VERDICTS}
+        rows = by_row(Sample.from_json(row) for row in _read_jsonl(folder / "samples.jsonl"))
+        whole = {id: row for id, row in rows.items() if all(sample.error is None for sample in row)}
+        right = {
+            verdict: {id: sum(bool(getattr(s, verdict)) for s in row) / len(row) for id, row in whole.items()}
+            for verdict in VERDICTS
+        }
         entries.append(Score(folder.name, _read_json(folder / "metrics.json"), right))
     return sections.scores(entries)
 
@@ -102,8 +107,10 @@ def _written_by_us(files: Path) -> Iterator[None]:
     """What reading these files trips over, as a fault of theirs."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
         what = f"has no {error}" if isinstance(error, KeyError) else str(error)
+        if isinstance(error, ValidationError):
+            what = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise InputError(f"{files}: not what its command writes: {what}: run the command again") from error
 
 

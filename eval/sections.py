@@ -32,11 +32,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Score:
-    """One evaluated model: its `metrics.json`, and for each verdict and row id whether it was right."""
+    """One evaluated model: its `metrics.json`, and for each verdict and row id the share of right replies."""
 
     name: str
     metrics: Mapping[str, Any]
-    right: Mapping[str, Mapping[str, bool]]
+    right: Mapping[str, Mapping[str, float]]
 
 
 def questions(metrics: Mapping[str, Any], plot: str) -> Section:
@@ -96,19 +96,25 @@ def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
                 row["error"],
                 f"{execution:.1f} %",
                 f"{100 - undecided:.1f} %",
+                f"{tokens:.0f}",
             )
-            for row, execution, undecided in zip(rows, series.execution, series.open, strict=True)
+            for row, execution, undecided, tokens in zip(
+                rows, series.execution, series.open, series.tokens, strict=True
+            )
         ]
         header = (
             "iteration", "answers tried", "elaborate", "steps elaborate", "verified", "false", "left as error",
-            "execution rate", "decided",
+            "execution rate", "decided", "tokens a reply",
         )  # fmt: skip
         parts += [
             md.table(header, lines),
-            "Iteration 1 is the first formalisation, every later one a repair of what was left as error. The last two "
-            "columns are cumulative, of all answers; the others are of that iteration alone. The *execution rate* "
-            "counts answers decided in an earlier iteration or elaborating whole in this one; *decided* ones are "
-            "verified or false.",
+            f"Of {answers['in']} answers, {rows[0]['chains']} were formalised; the others ended before, such as at a "
+            "calculation that Lean refuted. Iteration 1 is the first formalisation, every later one a repair of what "
+            "was left as error, from the step that failed on. *Execution rate* and *decided* are cumulative, of the "
+            "answers that were formalised; the other columns are of that iteration alone. The *execution rate* counts "
+            "answers decided in an earlier iteration or elaborating whole in this one; *decided* ones are verified or "
+            "false.",
+            _repairs(rows),
             f"![Verdicts and execution rate by iteration]({plot})",
         ]
         summary += f"; repairs took the execution rate from {series.execution[0]:.1f} % to {series.execution[-1]:.1f} %"
@@ -125,6 +131,12 @@ def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
     )
     summary += f". {fates['sft_rows']} SFT rows and {fates['dpo_pairs']} DPO pairs came out."
     return Section("Verdicts", "\n\n".join(parts), summary)
+
+
+def _repairs(rows: Sequence[Mapping[str, int]]) -> str:
+    decided = [row["verified"] + row["false"] for row in rows]
+    needed = ", ".join(f"{n} needed {'no repair' if i == 0 else f'{i}'}" for i, n in enumerate(decided) if n)
+    return f"Repairs that it took: of {sum(decided)} decided answers, {needed}." if needed else "No answer was decided."
 
 
 def examples(answers: Sequence[Mapping[str, Any]]) -> Section:
@@ -250,14 +262,77 @@ def _comparable(one: Score, other: Score) -> bool:
 
 def cost(metrics: Mapping[str, Any]) -> Section:
     """Calls and tokens of each model role, and what Lean did."""
-    header = ("role", "calls", "from the transcript", "prompt tokens", "completion tokens")
-    keys = ("calls", "cached", "prompt_tokens", "completion_tokens")
-    rows = [(role, *(usage[key] for key in keys)) for role, usage in metrics["llm"].items()]
-    totals = ("all", *(sum(usage[key] for usage in metrics["llm"].values()) for key in keys))
+    keys = ("calls", "cached", "failed", "prompt_tokens", "completion_tokens", "cost")
+    header = ("role", "calls", "from the transcript", "failed", "prompt tokens", "completion tokens", "cost")
+    accounts = {role: [usage[key] for key in keys] for role, usage in metrics["llm"].items()}
+    totals = [sum(value or 0 for value in column) for column in zip(*accounts.values(), strict=True)]
+    rows = [(role, *values) for role, values in {**accounts, "all": totals}.items()]
+    # Where no role has a price there is no cost to show.
+    width = None if any(usage["cost"] is not None for usage in metrics["llm"].values()) else -1
     lean = metrics["lean"]
     body = (
-        f"{md.table(header, [*rows, totals])}\n\n"
+        f"{md.table(header[:width], [_priced(row)[:width] for row in rows])}\n\n"
         f"Lean ({lean['toolchain']}) made {lean['checks']} checks in {lean['seconds']:.1f} s. "
         f"The last start of the generation took {metrics['wall_seconds']:.0f} s."
     )
     return Section("Cost of the data", body)
+
+
+def _priced(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*row[:-1], "-" if row[-1] is None else f"{row[-1]:.4f}")
+
+
+def sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], plot: str) -> Section:
+    """How each model's score changes from the originals to the rewritings, by level."""
+    rows, summary = [], []
+    for model, levels in compared.items():
+        for level, found in levels.items():
+            low, high = found["interval_95"]
+            rows.append(
+                (
+                    model,
+                    level,
+                    found["n"],
+                    f"{100 * found['original']:.1f}",
+                    f"{100 * found['rewritten']:.1f}",
+                    f"{found['absolute']:+.1f}",
+                    f"{low:+.1f} to {high:+.1f}",
+                    "-" if found["relative"] is None else f"{found['relative']:+.1f}",
+                    "-" if found["lost"] is None else f"{found['lost']} / {found['gained']}",
+                    "-" if found["p_value"] is None else f"{found['p_value']:.3f}",
+                )
+            )
+        whole = levels["all"]
+        summary.append(f"{model} {whole['absolute']:+.1f} ({rows[-1][6]})")
+    header = (
+        "model", "level", "pairs", "originals, %", "rewritings, %", "change, points", "95 % interval", "change, %",
+        "lost / gained", "p (McNemar)",
+    )  # fmt: skip
+    body = (
+        f"{md.table(header, rows)}\n\nThe interval is a paired bootstrap over the pairs; *lost* pairs are right on the "
+        "original alone, *gained* ones on the rewriting alone. McNemar's test is exact and two-sided.\n\n"
+        f"![Accuracies and their changes]({plot})"
+    )
+    return Section(
+        "Sensitivity", body, f"Change in percentage points from originals to rewritings: {'; '.join(summary)}."
+    )
+
+
+def confounds(correlations: Mapping[str, Mapping[str, Any]]) -> Section:
+    """What else goes along with the drop."""
+    rows = [
+        (
+            name,
+            "-" if found["rho"] is None else f"{found['rho']:+.3f}",
+            "-" if found["p_value"] is None else f"{found['p_value']:.3f}",
+            found["n"],
+        )
+        for name, found in correlations.items()
+    ]
+    header = ("measure of a pair", "rho with the drop", "p", "pairs")
+    body = (
+        f"{md.table(header, rows)}\n\nSpearman's rho with the drop from original to rewriting, the mean over models. "
+        "Lengths are in words, numbers and signs. Where the set has no worked solutions, solution lengths are the mean "
+        "lengths of the models' replies."
+    )
+    return Section("What else may explain the drop", body)

@@ -301,6 +301,9 @@ partial def replayOne (source : Environment) (name : Name) (r : Replay) : IO Rep
     | .quotInfo _ => return { r with error := some s!"{nameText name}: quotients cannot be declared again" }
 end
 
+/-- The kernel's own allowance in a replay, in units of Lean's heartbeats. -/
+def replayHeartbeats : Nat := 200000 * 1000
+
 /-! ### Statements -/
 
 /-- A statement elaborated with `sorry` as its proof, in an environment that no submission touched. -/
@@ -308,6 +311,7 @@ structure Statement where
   header : String
   text : String
   base : Command.State
+  /-- What a proof of the statement or of its negation may build on: the commands before the theorem, and what its type rests on. -/
   before : Command.State
   after : Command.State
   name : Name
@@ -395,6 +399,26 @@ partial def without (names : Array Name) (name : Name) (i : Nat) (acc : Array Na
   | none => acc
   | some n => without names name (i + 1) (if n == name then acc else acc.push n)
 
+/-- What tactics have to know of a `match` to reduce it and to split it. -/
+partial def withMatchers (source : Environment) (names : Array Name) (i : Nat) (env : Environment) : IO Environment := do
+  match names[i]? with
+  | none => return env
+  | some n => match Meta.Match.Extension.getMatcherInfo? source n with
+    | none => withMatchers source names (i + 1) env
+    | some info =>
+      let context : Core.Context := { fileName := "<input>", fileMap := FileMap.ofString "", options := {} }
+      let (_, state) ← (enableRealizationsForConst n).toIO context { env := Meta.Match.Extension.addMatcherInfo env n info }
+      withMatchers source names (i + 1) state.env
+
+/-- `before` with those constants of `after` that the type of its theorem rests on, such as the `target.match_1` of a `match` in the header,
+and without the theorem: a tactic that found it there would prove by `sorry` what it might prove otherwise. -/
+def withHeaderConstants (base before after : Environment) (type : Expr) : IO (Except String Environment) := do
+  let reached := (walkAll base after type.getUsedConstants 0 {}).reached
+  let r ← replayAll after reached 0 { env := before, heartbeats := replayHeartbeats }
+  match r.error with
+  | some e => return .error e
+  | none => return .ok (← withMatchers after reached 0 r.env)
+
 def elabStatement (cache : IO.Ref Cache) (header text : String) : IO (Except Refusal Statement) := do
   match (← cache.get).statement with
   | some s => if s.header == header && s.text == text then return .ok s
@@ -421,9 +445,12 @@ def elabStatement (cache : IO.Ref Cache) (header text : String) : IO (Except Ref
         match forbidden? walk.axioms 0 with
         | some ax => return refuse s!"the statement rests on `{nameText ax}`"
         | none => pure ()
-        let s : Statement := { header, text, base, before, after := o.state, name, info, own }
-        cache.modify fun c => { c with statement := some s, probes := none }
-        return .ok s
+        match ← withHeaderConstants base.env before.env o.state.env info.type with
+        | .error e => return refuse e
+        | .ok env =>
+          let s : Statement := { header, text, base, before := { before with env }, after := o.state, name, info, own }
+          cache.modify fun c => { c with statement := some s, probes := none }
+          return .ok s
       | _, _ => return refuse "the last command does not state a new theorem"
 
 /-! ### Judging -/
@@ -485,9 +512,6 @@ def judge (base env : Environment) (name : Name) (levels : List Name) (type : Ex
       if again.type == info.type then return { axioms := walk.axioms } else return refuse "replay" s!"`{nameText name}` changed its type"
     | _ => return refuse "replay" s!"`{nameText name}` is no theorem after the replay"
   | some c => return { refusal := some { reason := "not_a_theorem", detail := s!"`{nameText name}` is {kindOf c}, not a theorem" } }
-
-/-- The kernel's own allowance in a replay of a submission, in units of Lean's heartbeats. -/
-def replayHeartbeats : Nat := 200000 * 1000
 
 def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := do
   let o ← elabText s.base submission
@@ -690,6 +714,8 @@ partial def isEmptyCollection (e : Expr) : Bool :=
 def isEmptyType (e : Expr) : Bool :=
   e.isConstOf ``Empty || e.isAppOf ``PEmpty || (e.isAppOfArity ``Fin 1 && (match argument? e 0 with | some n => naturalOf? n == some 0 | none => false))
 
+def intDivisions : Array Name := #[``Int.ediv, ``Int.tdiv, ``Int.fdiv, ``Int.emod, ``Int.tmod, ``Int.fmod]
+
 /-- What an application itself says; its parts are walked elsewhere. -/
 def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO Traps := do
   let arguments := argumentsOf e
@@ -713,11 +739,13 @@ def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO T
   let t ← if fn == ``Nat.sub && n == 2 then require env scope t "nat_subtraction" e (atMost b a) else pure t
   let t ← if fn == ``Nat.pred && n == 1 then require env scope t "nat_subtraction" e (positive (mkConst ``Nat) b) else pure t
   let t ← if fn == ``Int.toNat && n == 1 then require env scope t "nat_subtraction" e (nonnegative (mkConst ``Int) b) else pure t
+  let byName := if n == 2 && (fn == ``Nat.div || fn == ``Nat.mod) then ``Nat else if n == 2 && containsName intDivisions fn 0 then ``Int else .anonymous
   let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !isNonzeroNumeral b then
       require env scope t "division_by_zero" e (nonzero type b) else pure t
+  let t ← if byName != .anonymous && !isNonzeroNumeral b then require env scope t "division_by_zero" e (nonzero (mkConst byName) b) else pure t
   let t ← if fn == ``Inv.inv && n == 3 && !isNonzeroNumeral b then require env scope t "division_by_zero" e (nonzero type b) else pure t
-  let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Nat then require env scope t "nat_division" e (divides b a) else pure t
-  let t ← if n == 6 && fn == ``HDiv.hDiv && name == ``Int then require env scope t "int_division" e (divides b a) else pure t
+  let t ← if (n == 6 && fn == ``HDiv.hDiv && name == ``Nat) || (fn == ``Nat.div && n == 2) then require env scope t "nat_division" e (divides b a) else pure t
+  let t ← if (n == 6 && fn == ``HDiv.hDiv && name == ``Int) || (byName == ``Int && fn != ``Int.emod && fn != ``Int.tmod && fn != ``Int.fmod) then require env scope t "int_division" e (divides b a) else pure t
   let t ← if n == 6 && fn == ``HMod.hMod && name == ``Int then require env scope t "negative_remainder" e (nonnegative type a) else pure t
   let t ← if fn == `Real.sqrt && n == 1 then require env scope t "root_of_negative" e (do nonnegative (← Meta.inferType b) b) else pure t
   let t ← if fn == `Real.log && n == 1 then require env scope t "log_of_nonpositive" e (do positive (← Meta.inferType b) b) else pure t

@@ -24,23 +24,28 @@ _ENVIRONMENT = ("OPENAI_BASE_URL", "HF_HOME", "HF_HUB_OFFLINE", "WANDB_MODE", "C
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose faults are one line, and which never guesses from a beginning of an option's name."""
+    """An argument parser whose faults are one line, which never guesses from a beginning of an option's name, and takes
+    no option with a value twice."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **options})
+        self.register("action", None, _Once)
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-class Once(argparse.Action):
+class _Once(argparse.Action):
     """Stores a value; refuses an empty one, and a second one instead of forgetting the first."""
 
+    given = False
+
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
-        if not values:
+        if values == "":
             raise argparse.ArgumentError(self, "has no value")
-        if getattr(namespace, self.dest) is not None:
+        if self.given:
             raise argparse.ArgumentError(self, "is given twice")
+        self.given = True
         setattr(namespace, self.dest, values)
 
 
@@ -74,6 +79,7 @@ def build_parser() -> Parser:
     from rltpf import config_commands as configs
     from rltpf import demo
     from rltpf.prover import commands as lean
+    from rltpf.selection import commands as selection
     from rltpf.train import commands as train
 
     parser = Parser(prog="rltpf", description="Fine-tune language models with a theorem prover as the judge.")
@@ -81,7 +87,7 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
     environment.set_defaults(run=print_environment)
-    for module in (lean, data, train, evaluation, configs, demo):
+    for module in (lean, data, train, evaluation, selection, configs, demo):
         module.register(subparsers)
     return parser
 
@@ -92,7 +98,7 @@ def add_config_arguments(parser: argparse.ArgumentParser, config: str) -> None:
     The class is imported when help is asked for. The command loads it with
     `rltpf.config.load(Class, args.config, overrides)`.
     """
-    parser.add_argument("--config", metavar="FILE", action=Once, help="YAML file; see configs/")
+    parser.add_argument("--config", metavar="FILE", help="YAML file; see configs/")
     parser.add_argument(
         "--dry_run", action="store_true", help="print the resolved config and the first prompts, and stop"
     )

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, Union, get_args,
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import InitErrorDetails
 
 from rltpf.errors import InputError
 
@@ -32,6 +33,22 @@ class Config(BaseModel):
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 _Key = tuple[str, ...]
+
+
+class Missing(ValueError):
+    """Raised by a validator of a key that something else makes required; a file may leave it to the command line."""
+
+
+def faults_at(faults: Sequence[tuple[_Key, str]]) -> ValidationError:
+    """What a validator of a section raises where the faults are of keys inside of it."""
+    return ValidationError.from_exception_data(
+        "config",
+        [
+            InitErrorDetails(type="value_error", loc=key, input=None, ctx={"error": ValueError(what)})
+            for key, what in faults
+        ],
+    )
+
 
 SAME_RESULTS: dict[str, Any] = {"affects_results": False}
 """`json_schema_extra` of fields that change how a run goes but not what it finds: a resumed run may change them."""
@@ -71,24 +88,19 @@ def load(cls: type[ConfigT], path: Path | str | None, overrides: Sequence[str] =
     given, faults = _overrides(cls, overrides)
     for key, value in given.items():
         _put(values, key, value)
-    try:
-        config = _validate(cls, values)
-    except ValidationError as error:
-        found = _faults(cls, error, values)
-        faults += [f"{_source(fault, set(given), path)}: {fault.what}" for fault in found]
-    if faults:
+    config, found = _validate(cls, values, in_file=path is not None)
+    faults += [f"{_source(fault, set(given), path)}: {fault.what}" for fault in found]
+    if found and path is None and not overrides:
+        ways = "pass --config FILE (see configs/), or --KEY VALUE for each key (see --help)"
+        faults = [f"config: nothing is given: {ways}"]
+    if faults or config is None:
         raise InputError(*faults)
     return config
 
 
 def examine(cls: type[Config], values: dict[str, Any], source: str) -> Findings:
     """What is wrong with the values of a file; `source` goes before every fault."""
-    try:
-        _validate(cls, values)
-    except ValidationError as error:
-        found = _faults(cls, error, values)
-    else:
-        found = []
+    _, found = _validate(cls, values)
     left = [".".join(key) for fault in found if fault.kind == "missing" for key in _required(cls, fault.key)]
     wrong = [fault for fault in found if fault.kind != "missing"]
     unknown = [fault for fault in wrong if fault.kind == "extra_forbidden"]
@@ -127,9 +139,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
-def dump(config: Config) -> str:
-    """The resolved config as YAML that `load` reads back. Without secrets: API keys come from the environment alone."""
-    return yaml.dump(config.model_dump(mode="json"), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+def dump(config: Config, defaults: bool = True) -> str:
+    """The resolved config as YAML that `load` reads back. Without secrets: API keys come from the environment alone.
+
+    Without `defaults` what is as the default is left out, which gives the same config too.
+    """
+    values = config.model_dump(mode="json", exclude_defaults=not defaults)
+    return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def describe(cls: type[Config]) -> list[Option]:
@@ -230,14 +246,30 @@ def _unusable(value: Any) -> str:
     return ""
 
 
-def _validate(cls: type[ConfigT], values: dict[str, Any]) -> ConfigT:
-    # JSON mode is the strictness that fits YAML: lists for tuples, strings for paths, and no other conversion.
-    return cls.model_validate_json(json.dumps(values, default=str), strict=True)
+def _validate(cls: type[ConfigT], values: dict[str, Any], in_file: bool = True) -> tuple[ConfigT | None, list[_Fault]]:
+    """The config, and what is wrong with these values; `in_file` says whether there is a file to mend."""
+    empty = [_Fault(key, "empty_path", "has to be a path, and is empty") for key in _empty_paths(cls, values)]
+    try:
+        # JSON mode is the strictness that fits YAML: lists for tuples, strings for paths, and no other conversion.
+        return cls.model_validate_json(json.dumps(values, default=str), strict=True), empty
+    except ValidationError as error:
+        return None, _faults(cls, error, values, in_file) + empty
+
+
+def _empty_paths(cls: type[Config], values: dict[str, Any]) -> Iterator[_Key]:
+    """The keys with an empty path, which Python takes for the current folder."""
+    for key, field in _fields(cls):
+        node: Any = values
+        for name in key:
+            node = node.get(name) if isinstance(node, dict) else None
+        if node == "" and Path in _branches(field.annotation):
+            yield key
 
 
 def _overrides(cls: type[Config], words: Sequence[str]) -> tuple[dict[_Key, Any], list[str]]:
     """`--a.b 1 --c=x --flag` as {("a", "b"): 1, ("c",): "x", ("flag",): True}, and faults."""
     given: dict[_Key, Any] = {}
+    seen: set[_Key] = set()
     faults = []
     known = dict(_fields(cls))
     rest = list(words)
@@ -248,6 +280,9 @@ def _overrides(cls: type[Config], words: Sequence[str]) -> tuple[dict[_Key, Any]
             continue
         name, equals, text = word[2:].partition("=")
         key = tuple(name.replace("-", "_").split("."))
+        if key in seen:
+            faults.append(f"--{name}: is given twice")
+        seen.add(key)
         if not equals and (not rest or rest[0].startswith("--")):
             if _keys(cls, key):
                 faults.append(f"--{name}: is a section: write --{name}.KEY VALUE")
@@ -299,19 +334,21 @@ class _Fault(NamedTuple):
     what: str
 
 
-def _faults(cls: type[Config], error: ValidationError, values: dict[str, Any]) -> list[_Fault]:
+def _faults(cls: type[Config], error: ValidationError, values: dict[str, Any], in_file: bool) -> list[_Fault]:
     found: dict[_Key, _Fault] = {}
     for entry in error.errors():
         # Pydantic appends the branch of a union to the place: follow the data only as far as it goes.
         place: list[str] = []
         node: Any = values
         for part in entry["loc"]:
-            inside = part in node if isinstance(node, dict) else isinstance(node, list)
-            if inside or entry["type"] == "missing":
+            inside = part in node if isinstance(node, dict) else isinstance(node, list) and isinstance(part, int)
+            if inside or part in _keys(cls, tuple(place)):
                 place.append(str(part))
                 node = node[part] if inside else None
         key = tuple(place)
-        found.setdefault(key, _Fault(key, entry["type"], _explain(cls, key, dict(entry), node)))
+        left = isinstance(entry.get("ctx", {}).get("error"), Missing)
+        what = _explain(cls, key, dict(entry), node, in_file)
+        found.setdefault(key, _Fault(key, "missing" if left else entry["type"], what))
     return list(found.values())
 
 
@@ -325,12 +362,15 @@ def _source(fault: _Fault, given: set[_Key], path: Path | str | None) -> str:
     return ": ".join(filter(None, (str(path or ""), name))) or "config"
 
 
-def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any) -> str:
-    kind = entry["type"]
+def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any, in_file: bool) -> str:
+    kind, name = entry["type"], ".".join(place)
     if kind == "missing" and _keys(cls, place):
-        return f"is missing: add this section to the YAML (keys: {', '.join(_keys(cls, place))})"
+        way = "add this section to the YAML" if in_file else f"pass --{name}.KEY VALUE"
+        return f"is missing: {way} (keys: {', '.join(_keys(cls, place))})"
     if kind == "missing":
-        return f"is missing: add it to the YAML or pass --{'.'.join(place)}"
+        # No option reaches into a list.
+        ways = ["add it to the YAML"] * in_file + [f"pass --{name}"] * (not any(map(str.isdigit, place)))
+        return f"is missing: {' or '.join(ways)}"
     if kind == "extra_forbidden":
         siblings = _keys(cls, place[:-1])
         close = difflib.get_close_matches(place[-1], siblings, n=1)
@@ -365,8 +405,8 @@ def _branches(annotation: Any) -> tuple[Any, ...]:
     return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
 
 
-def _section(field: FieldInfo) -> type[Config] | None:
-    for branch in _branches(field.annotation):
+def _section(annotation: Any) -> type[Config] | None:
+    for branch in _branches(annotation):
         if isinstance(branch, type) and issubclass(branch, Config):
             return branch
     return None
@@ -375,7 +415,7 @@ def _section(field: FieldInfo) -> type[Config] | None:
 def _fields(cls: type[Config], prefix: _Key = (), whole: bool = True) -> Iterator[tuple[_Key, FieldInfo]]:
     """Leaves of the tree of sections; where it is not the whole tree, sections of `one_line` are leaves."""
     for name, field in cls.model_fields.items():
-        section = _section(field)
+        section = _section(field.annotation)
         if section is not None and (whole or not section.one_line):
             yield from _fields(section, (*prefix, name), whole)
         else:
@@ -394,11 +434,20 @@ def _required(cls: type[Config], place: _Key) -> Iterator[_Key]:
 
 def _keys(cls: type[Config], place: _Key) -> dict[str, FieldInfo]:
     """The keys of the section at `place`; none where the data went into something that is not a section."""
-    section: type[Config] | None = cls
+    annotation: Any = cls
     for name in place:
-        field = section.model_fields.get(name) if section else None
-        section = _section(field) if field else None
+        annotation = _inner(annotation, name)
+    section = _section(annotation)
     return section.model_fields if section else {}
+
+
+def _inner(annotation: Any, name: str) -> Any:
+    """The type of the key `name` of a section, or of an element of a list; None where there is none."""
+    if section := _section(annotation):
+        field = section.model_fields.get(name)
+        return field.annotation if field else None
+    lists = [branch for branch in _branches(annotation) if get_origin(branch) in (list, tuple)]
+    return get_args(lists[0])[0] if lists and name.isdigit() else None
 
 
 def _type_name(annotation: Any) -> str:

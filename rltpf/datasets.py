@@ -18,6 +18,7 @@ from rltpf.errors import InputError
 from rltpf.presets import PLAIN, PRESETS, Layout, PresetName, fitting
 from rltpf.records import Problem, content_id
 
+_FILES = (".jsonl", ".csv", ".parquet", ".json")
 _MOST_FAULTS = 20
 _MOST_MEGABYTES = 16  # in a line: one that is longer is no problem, and a file without line ends would fill the memory
 
@@ -38,6 +39,21 @@ class DatasetConfig(Config):
     solution or final answer as it stands."""
     limit: int | None = Field(None, ge=1)
     """Only the first rows."""
+
+    @property
+    def title(self) -> str:
+        """What a reader elsewhere knows it by; a file has no splits, whatever the config says."""
+        parts = [public_name(self.path)]
+        if Path(self.path).suffix not in _FILES:
+            parts += [*([self.name] if self.name else []), f"split {self.split}"]
+        return ", ".join(parts)
+
+
+def public_name(path: str) -> str:
+    """A hub id as it is; of a path, which says nothing on another machine, the last part."""
+    place = Path(path)
+    is_hub_id = len(place.parts) <= 2 and not place.is_absolute() and not path.startswith((".", "~"))
+    return path if is_hub_id and place.suffix not in _FILES else place.name
 
 
 def load_problems(config: DatasetConfig) -> list[Problem]:
@@ -152,6 +168,8 @@ def _load(config: DatasetConfig, path: Path) -> Any:
         raise InputError(f"{path}: is no .jsonl, .csv or .parquet file")
     import datasets
 
+    # It would say a second time what is wrong with a file.
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     hint = ""
     try:
         if path.is_file():
@@ -161,7 +179,7 @@ def _load(config: DatasetConfig, path: Path) -> Any:
         if path.is_dir() and (path / "dataset_dict.json").exists():
             splits = datasets.load_from_disk(config.path)
             if config.split not in splits:
-                raise ValueError(f"it has no split {config.split!r}, but {', '.join(splits)}: set split")
+                raise ValueError(f"it has no split {config.split!r}, but {', '.join(splits)}: set dataset.split")
             return splits[config.split]
         if path.is_dir():
             hint = ": name a .jsonl, .csv or .parquet file in it, or a folder that save_to_disk wrote"
@@ -213,7 +231,7 @@ def _missing(config: DatasetConfig, layout: Layout, row: dict[str, Any]) -> str:
     if column == layout.options:
         way = "the columns are"
     else:
-        way = f"set {'answer_column' if column == layout.answer else 'question_column'} to one of"
+        way = f"set dataset.{'answer_column' if column == layout.answer else 'question_column'} to one of"
     fault = f"has no column {column!r}: {way} {', '.join(row)}"
     presets = [] if config.question_column or config.answer_column else fitting(row)
     return f"{fault} (did you mean dataset.preset: {' or '.join(presets)}?)" if presets else fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import fcntl
 import importlib.metadata
@@ -12,6 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,7 +39,7 @@ _MANIFEST = "manifest.json"
 _CONFIG = "config.yaml"
 _FORMAT = "rltpf run"
 _LOCK = ".lock"
-_FOLDERS = ("data", "plots")
+_FOLDERS = ("data", "dataset", "plots")
 
 
 class HeldError(InputError):
@@ -45,64 +47,84 @@ class HeldError(InputError):
 
 
 class RunDirectory:
-    """A run's folder, held by this process alone until `close`.
+    """A run's folder, held by this process alone until `close`, and left as it was until `begin`.
 
     It holds `config.yaml` (resolved), `manifest.json` (every start with time, host, command line, versions), the
     journals, `transcript.jsonl` and whatever the command writes at its end.
     """
 
-    def __init__(self, path: Path, lock: int, manifest: dict[str, Any], resumed: bool) -> None:
+    def __init__(self, path: Path, lock: int, made: Sequence[Path]) -> None:
         self.path = path
-        self.resumed = resumed
+        self.resumed = False
         """Whether an earlier start left work here to go on with."""
         self._lock = lock
-        self._manifest = manifest
+        self._made = made
+        self._begun = False
 
     @classmethod
     def open(cls, output_dir: Path, config: Config, command: str, overwrite: bool = False) -> Self:
         """Make a run directory or resume it; `command` is the command's name, such as `generate`.
 
         Raises `InputError` when the folder is no run directory, is being written by another process, or belongs to a
-        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data` and
-        `plots` are removed. Other folders stay (models trained into it, say), and so does everything in a folder that
-        is no run directory.
+        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data`,
+        `dataset` and `plots` are removed by `begin`. Other folders stay (models trained into it, say), and so does
+        everything in a folder that is no run directory.
         """
+        made = [path for path in (output_dir / _LOCK, output_dir, *output_dir.parents) if not os.path.exists(path)]
         try:
             output_dir.mkdir(parents=True, exist_ok=True)
             lock = _acquire(output_dir)
         except OSError as error:
+            _unmake(made)
             raise InputError(f"{output_dir}: cannot be written: {error.strerror}: choose another output_dir") from None
+        run = cls(output_dir, lock, made)
         try:
-            manifest = read_manifest(output_dir)
-            if manifest is None and (foreign := _foreign_files(output_dir)):
-                raise InputError(
-                    f"{output_dir}: is neither empty nor a run directory (it holds {foreign[0]}): "
-                    "choose another output_dir"
-                )
-            if overwrite:
-                _clear(output_dir)
-                manifest = None
-            settings = result_settings(config)
-            # The folder's own name does not change what is in it: it may be moved, or named relative to another folder.
-            settings.pop("output_dir", None)
-            if manifest is not None and (faults := _differences(output_dir, manifest, command, settings)):
-                if not _is_barren(output_dir):
-                    raise InputError(*faults)
-                # A start that ended at once, at a mistyped path say, must not bind the corrected one.
-                _clear(output_dir)
-                manifest = None
-            resumed = manifest is not None
-            if manifest is None:
-                manifest = {"format": _FORMAT, "command": command, "settings": settings, "toolchain": None}
-            run = cls(output_dir, lock, manifest, resumed)
-            manifest.setdefault("starts", []).append(_this_start())
-            # The manifest comes first, since it marks the folder as a run directory.
-            run._write_manifest()
-            run.write(_CONFIG, dump(config))
-        except BaseException:
-            os.close(lock)
+            run._look_around(config, command, overwrite)
+        except BaseException as error:
+            run.__exit__(type(error), error)
             raise
         return run
+
+    def _look_around(self, config: Config, command: str, overwrite: bool) -> None:
+        manifest = read_manifest(self.path)
+        if manifest is None and (foreign := _foreign_files(self.path)):
+            raise InputError(
+                f"{self.path}: is neither empty nor a run directory (it holds {foreign[0]}): choose another output_dir"
+            )
+        if overwrite:
+            manifest = None
+        settings = result_settings(config)
+        # The folder's own name does not change what is in it: it may be moved, or named relative to another folder.
+        settings.pop("output_dir", None)
+        if manifest is not None and (faults := _differences(self.path, manifest, command, settings)):
+            if not _is_barren(self.path):
+                raise InputError(*faults)
+            # A start that ended at once, at a mistyped path say, must not bind the corrected one.
+            manifest = None
+        self.resumed = manifest is not None
+        self._manifest = manifest or {"format": _FORMAT, "command": command, "settings": settings, "toolchain": None}
+        self._config = config
+
+    def begin(self, toolchain: str | None = None) -> None:
+        """Write manifest and config, and remove what `open` was told to overwrite; `toolchain` is the Lean that judges.
+
+        Comes when nothing is left that could refuse the command, which then leaves the folder as it was. Raises
+        `InputError` when the judge was another Lean at an earlier start of this run.
+        """
+        before = self._manifest["toolchain"]
+        if None not in (before, toolchain) and before != toolchain:
+            raise InputError(
+                f"{self.path}: its verdicts are from Lean {before}, and Lean here is {toolchain}: "
+                "use that Lean, pass --overwrite, or choose another output_dir"
+            )
+        if not self.resumed:
+            _clear(self.path)
+        self._begun = True
+        self._manifest["toolchain"] = toolchain or before
+        self._manifest.setdefault("starts", []).append(_this_start())
+        # The manifest comes first, since it marks the folder as a run directory.
+        self._write_manifest()
+        self.write(_CONFIG, dump(self._config))
 
     def journal(self, name: str) -> Journal:
         """The journal `NAME.jsonl`, opened for reading and appending; the caller closes it."""
@@ -112,6 +134,10 @@ class RunDirectory:
     def transcript(self) -> Path:
         return self.path / "transcript.jsonl"
 
+    @property
+    def config(self) -> Path:
+        return self.path / _CONFIG
+
     def write(self, name: str, text: str) -> Path:
         """Write a whole file of the run atomically; `name` may be in a folder, such as `data/sft.jsonl`."""
         path = self.path / name
@@ -119,32 +145,30 @@ class RunDirectory:
         write_atomically(path, text)
         return path
 
-    def set_toolchain(self, toolchain: str) -> None:
-        """Note the Lean that judges; raises `InputError` when it was another one at an earlier start of this run."""
-        before = self._manifest["toolchain"]
-        if before not in (None, toolchain):
-            raise InputError(
-                f"{self.path}: its verdicts are from Lean {before}, and Lean here is {toolchain}: "
-                "use that Lean, pass --overwrite, or choose another output_dir"
-            )
-        if before is None:
-            self._manifest["toolchain"] = toolchain
-            self._write_manifest()
-
     def finish(self) -> None:
         """Note in the manifest that this start came to its end."""
         self._manifest["starts"][-1]["finished"] = _now()
         self._write_manifest()
 
     def close(self) -> None:
-        """Let other processes at the folder. The lock file stays: removing it would let two writers lock two files."""
+        """Let other processes at the folder."""
         os.close(self._lock)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *trace: object) -> None:
+        if isinstance(error, InputError):
+            self._withdraw()
         self.close()
+
+    def _withdraw(self) -> None:
+        """Remove what a start that was refused has made, unless it, or one before it, found something."""
+        if self._begun:
+            if self.resumed or not _is_barren(self.path):
+                return
+            _clear(self.path)
+        _unmake(self._made)
 
     def _write_manifest(self) -> None:
         self.write(_MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
@@ -199,9 +223,23 @@ def _acquire(folder: Path) -> int:
     except OSError:
         os.close(lock)
         raise
+    if os.fstat(lock).st_nlink == 0:
+        # A start that was refused has removed the file meanwhile: another writer would lock another file.
+        os.close(lock)
+        return _acquire(folder)
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
     return lock
+
+
+def _unmake(made: Sequence[Path]) -> None:
+    """Remove a lock file and empty folders; a folder that somebody else uses by now stays."""
+    with contextlib.suppress(OSError):
+        for path in made:
+            if path.name == _LOCK:
+                path.unlink(missing_ok=True)
+            else:
+                path.rmdir()
 
 
 def read_manifest(folder: Path) -> dict[str, Any] | None:

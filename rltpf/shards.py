@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rltpf.config import Missing
 from rltpf.errors import InputError
 from rltpf.journal import Journal, scan
 from rltpf.records import content_id
@@ -89,8 +90,8 @@ class Part:
 def find_shard(num_shards: int | None, shard_id: int | None, environment: Mapping[str, str] = os.environ) -> Shard:
     """The part that this process takes: what the config says, else this task's place in SLURM's array, else the whole.
 
-    Raises `InputError` where they do not name one part. A SLURM array of another size than `num_shards` (some tasks
-    submitted again, say) does not number the shards, so then `shard_id` has to be given.
+    Raises `ValueError`, which is of `shard_id`, where they do not name one part. A SLURM array of another size than
+    `num_shards` (some tasks submitted again, say) does not number the shards, so then `shard_id` has to be given.
     """
     tasks = _number(environment, "SLURM_ARRAY_TASK_COUNT", 1)
     total = tasks if num_shards is None else num_shards
@@ -99,11 +100,11 @@ def find_shard(num_shards: int | None, shard_id: int | None, environment: Mappin
     if shard_id is None:
         if tasks != total:
             array = f"SLURM's array has {tasks} tasks" if tasks > 1 else "there is no SLURM array"
-            raise InputError(f"shard_id: is missing: num_shards is {total}, and {array}: pass --shard_id, from 0")
+            raise Missing(f"is missing: num_shards is {total}, and {array}: pass --shard_id, from 0")
         shard_id = _place(tasks, environment)
     if shard_id >= total:
         what = f"num_shards is {total}" if num_shards is not None or tasks > 1 else "num_shards is missing"
-        raise InputError(f"shard_id: is {shard_id}, and {what}: shards are numbered from 0 to num_shards - 1")
+        raise ValueError(f"is {shard_id}, and {what}: shards are numbered from 0 to num_shards - 1")
     return Shard(shard_id, total)
 
 
@@ -115,8 +116,8 @@ def _place(tasks: int, environment: Mapping[str, str]) -> int:
     last = _number(environment, "SLURM_ARRAY_TASK_MAX", first + step * (tasks - 1))
     # Lists such as 1,3,7 have no step, and no task could tell its place in them.
     if step < 1 or (last - first) // step + 1 != tasks or (task - first) % step or not first <= task <= last:
-        raise InputError(
-            f"shard_id: is missing: the {tasks} tasks of SLURM's array are not evenly numbered from {first} to {last}: "
+        raise Missing(
+            f"is missing: the {tasks} tasks of SLURM's array are not evenly numbered from {first} to {last}: "
             "pass --num_shards and --shard_id, from 0"
         )
     return (task - first) // step
@@ -125,7 +126,7 @@ def _place(tasks: int, environment: Mapping[str, str]) -> int:
 def _number(environment: Mapping[str, str], name: str, default: int | None) -> int:
     text = environment.get(name) or ("" if default is None else str(default))
     if not text.isascii() or not text.isdigit():
-        raise InputError(f"{name}: has to be a number, and is {text!r}: pass --num_shards and --shard_id")
+        raise ValueError(f"is not known: {name} has to be a number, and is {text!r}: pass --num_shards and --shard_id")
     return int(text)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rltpf.errors import InputError
 from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import ChatModel
 from rltpf.llm.settings import ModelConfig, Roles
@@ -47,6 +46,5 @@ def _backend(config: ModelConfig) -> ChatModel:
         return VLLMModel(config)
     from rltpf.llm.replay import ReplayModel
 
-    if config.transcript is None:
-        raise InputError("llm.transcript: is missing: backend replay needs a recorded transcript")
+    assert config.transcript is not None
     return ReplayModel(config.transcript, config.model)

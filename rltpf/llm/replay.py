@@ -46,7 +46,10 @@ class ReplayModel:
         recorded = self._recorded.get(request_key(self.name, request))
         if recorded is None:
             difference = self._difference(request)
-            raise ModelError(f"{self._path}: no recorded reply to this {request.role} request: {difference}")
+            raise ModelError(
+                f"{self._path}: a replay knows only the recorded questions, and has no reply to this {request.role} "
+                f"request: {difference}; take the recorded questions and settings, or a backend that answers"
+            )
         return recorded.completion
 
     async def close(self) -> None:

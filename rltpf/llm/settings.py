@@ -5,13 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Optional
 
-from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_serializer,
+)
 
-from rltpf.config import SAME_RESULTS, Config
+from rltpf.config import SAME_RESULTS, Config, faults_at
 from rltpf.llm.model import Completion, Sampling
 
 _IDENTITY = frozenset({"backend", "model", "base_url"})
 """The keys that say which model it is: a price goes with them."""
+_NO_TRANSCRIPT = "is missing: backend replay needs a recorded transcript"
 
 
 class ModelConfig(Config):
@@ -24,7 +32,7 @@ class ModelConfig(Config):
     """Name as the server knows it, or folder or hub id. Part of the cache key: a replay names the recorded model."""
     base_url: str | None = Field(None, pattern="^https?://", json_schema_extra=SAME_RESULTS)
     """Server address; None takes OPENAI_BASE_URL. The key comes from OPENAI_API_KEY alone."""
-    transcript: Path | None = None
+    transcript: Path | None = Field(None, validate_default=True)
     """Recorded transcript that `replay` answers from."""
     max_concurrent: int = Field(16, ge=1, json_schema_extra=SAME_RESULTS)
     """Requests in flight at once."""
@@ -47,11 +55,18 @@ class ModelConfig(Config):
     completion_price: float | None = Field(None, ge=0, json_schema_extra=SAME_RESULTS)
     """Price of a million reply tokens."""
 
+    @field_validator("transcript")
+    @classmethod
+    def _can_be_replayed(cls, transcript: Path | None, info: ValidationInfo) -> Path | None:
+        if transcript is None and info.data.get("backend") == "replay":
+            raise ValueError(_NO_TRANSCRIPT)
+        return transcript
+
     def for_role(self, role: str) -> ModelConfig:
         """The config that requests of this role go by: this one, where no role has its own."""
         return self
 
-    def sampling(self, role: str, seed: int) -> Sampling:
+    def sampling(self, role: str, seed: int | None) -> Sampling:
         """How requests of this role are sampled."""
         own = self.for_role(role)
         return Sampling(own.temperature, own.top_p, own.max_tokens, seed)
@@ -115,6 +130,20 @@ class LLMConfig(ModelConfig):
     """A model for all roles, and what single roles have of their own."""
 
     roles: Roles = Roles()
+
+    @field_validator("roles")
+    @classmethod
+    def _can_be_replayed_by_role(cls, roles: Roles, info: ValidationInfo) -> Roles:
+        # Where the common transcript is at fault or missing, one line says it.
+        if info.data.get("backend") == "replay" or info.data.get("transcript", "at fault") is not None:
+            return roles
+        if faults := [
+            ((name, "transcript"), _NO_TRANSCRIPT)
+            for name, own in roles
+            if own is not None and own.backend == "replay" and own.transcript is None
+        ]:
+            raise faults_at(faults)
+        return roles
 
     def for_role(self, role: str) -> ModelConfig:
         """The config that requests of this role go by. A role without a section goes by the common one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,17 @@ def exchange(model: str, request: Request, completion: Completion) -> dict[str, 
 
 
 class Transcript:
-    """An append-only JSONL file of exchanges; replies are read from the file when they are asked for."""
+    """An append-only JSONL file of exchanges; replies are read from the file when they are asked for.
+
+    The file is opened, or made, at the first request: a command that is refused before leaves none.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._journal = Journal(path, key="key")
+        self._path = path
+
+    @cached_property
+    def _journal(self) -> Journal:
+        return Journal(self._path, key="key")
 
     def __len__(self) -> int:
         return len(self._journal)
@@ -53,4 +61,5 @@ class Transcript:
         self._journal.append(exchange(model, request, completion))
 
     def close(self) -> None:
-        self._journal.close()
+        if "_journal" in self.__dict__:
+            self._journal.close()

@@ -17,7 +17,6 @@ def build_prover(config: ProverConfig) -> Prover:
     import dataclasses
 
     from rltpf.cache import cache_folder
-    from rltpf.errors import InputError
     from rltpf.prover.answer import Judging
     from rltpf.prover.kimina import REQUESTS_PER_SNIPPET, ServerVerdicts, connect
     from rltpf.prover.prover import Prover, limited
@@ -34,8 +33,6 @@ def build_prover(config: ProverConfig) -> Prover:
         workers = [server] * (config.workers * REQUESTS_PER_SNIPPET)
         if config.cache:
             verdicts = ServerVerdicts(folder, toolchain)
-    elif config.url is not None:
-        raise InputError(f"prover.url needs prover.toolchain: kimina, not {config.toolchain}")
     else:
         toolchain = find_toolchain(config)
         ready = dataclasses.replace(toolchain, header=limited(toolchain.header, config.max_heartbeats))

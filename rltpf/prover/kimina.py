@@ -319,8 +319,7 @@ def connect(config: ProverConfig) -> tuple[Toolchain, KiminaWorker]:
 
     It is asked for its version, and shown a proof and a gap, before anything depends on it.
     """
-    if config.project is not None:
-        raise InputError("prover.project needs the native toolchain: a server has its own libraries")
+    assert config.url is not None
     header = header_of(config)
     worker = KiminaWorker(_address(config.url), config.timeout, config.workers, _key())
     lean = version = ""
@@ -350,11 +349,9 @@ def connect(config: ProverConfig) -> tuple[Toolchain, KiminaWorker]:
     return toolchain, worker
 
 
-def _address(url: str | None) -> str:
+def _address(url: str) -> str:
     import httpx
 
-    if url is None:
-        raise InputError("prover.toolchain: kimina needs prover.url, the address of a Kimina Lean Server")
     if "@" in url:
         # It would stand in the config of every run and in messages, as it does not in this one.
         raise InputError(f"prover.url must not hold a password: the key is read from {KEY}")

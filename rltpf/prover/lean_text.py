@@ -28,7 +28,7 @@ _CHARACTER = rf"'(?:[^\\'\n]|{_ESCAPE})'"
 _CLEAR_QUOTES = re.compile(rf"{_IDENTIFIER}|(?:^|(?<=[\s(\[{{⟨,])){_CHARACTER}")
 _QUOTES = re.compile(rf"{_CLEAR_QUOTES.pattern}|''|(?<=[^\s(\[{{⟨,])'")
 # No token begins with one of these and goes on with the signs of a comment.
-_BEFORE_COMMENT = re.compile(r"[\w\s)\]}⟩,;]")
+_BEFORE_COMMENT = re.compile(r"(?:[\w\s)\]}⟩,;]|:=|=>)$")
 # Nothing in it that may begin a comment or a string, so that Lean's string ends where the scan's does.
 _HOLE = re.compile(r"\{[\w. +*]*\}")
 
@@ -72,7 +72,7 @@ def scan(source: str) -> Scan:
             strings.append(content)
             parts.append(f'"{_holes(content)}{source[start + 1 + len(content) : position]}')
             continue
-        if start and not _BEFORE_COMMENT.match(source[start - 1]) and not before.endswith("'"):
+        if start and not _BEFORE_COMMENT.search(source[max(0, start - 2) : start]) and not before.endswith("'"):
             problems.append(f"a comment right after `{source[start - 1]}` is ambiguous")
         if kind == "--":
             newline = source.find("\n", start)

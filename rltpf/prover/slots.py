@@ -79,11 +79,21 @@ def _outside_brackets(code: str) -> Iterator[re.Match[str]]:
         depth -= token.group() in _CLOSERS
 
 
-def _expression_hits(code: str) -> list[str]:
-    """Commas, colons, arrows and `:=` outside brackets that no quantifier or `let` in it asks for."""
+def _expression_hits(code: str, matches: bool) -> list[str]:
+    """Commas, colons, arrows and `:=` outside brackets that no quantifier, `let` or allowed `match` asks for."""
     binders = lets = bodies = 0
+    matching = arms = False
     for token in (match.group() for match in _outside_brackets(code)):
-        if token in _QUANTIFIERS:
+        if token == "match" and matches:
+            matching = True
+        elif token == "with" and matching:
+            matching, arms = False, True
+        elif matching and token in (",", ":"):
+            continue
+        elif arms and token in (",", "=>"):
+            # What follows is an arm of the `match`, as Lean reads on until the expression ends.
+            continue
+        elif token in _QUANTIFIERS:
             binders += 1
         elif token in ("let", "have"):
             lets += 1
@@ -113,10 +123,10 @@ def header_hits(code: str) -> list[str]:
 
 
 def term_hits(code: str, lets: bool = False) -> list[str]:
-    """A term ends where its slot ends. Only a theorem's proposition may have `let x := …; …`."""
+    """A term ends where its slot ends. Only a theorem's proposition may have `let x := …; …`, or a bare `match`."""
     if not code.strip():
         return ["the term is empty"]
-    hits = _expression_hits(code)
+    hits = _expression_hits(code, matches=lets)
     if not lets and ":=" in code:
         hits.append("`:=` has no place here")
     if not lets and "by" in words(code):

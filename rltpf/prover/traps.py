@@ -35,6 +35,8 @@ _LIGHT = {
     "mathlib": Tactic("first | rfl | exact ⟨_, rfl⟩ | assumption | norm_num | omega | linarith | grind", 50_000),
 }
 _OWN_TYPE = re.compile(r"\b(?:structure|class|inductive)\s+([^\s:({\[]+)")
+# Types within which another may be without values, by how Lean prints them.
+_PARTS = {"×": "Prod", "⊕": "Sum", "//": "Subtype", "PEmpty": "PEmpty"}
 _OWN_SYNTAX = frozenset(
     ("notation", "notation3", "infix", "infixl", "infixr", "prefix", "postfix", "instance", "attribute")
 )
@@ -111,20 +113,27 @@ def _tactics_for(statement: str, facts: Facts, probe: Probe, library: Library) -
     if probe.raised_by_proof and probe.flag != "vacuous":
         return [_LIGHT[library]]
     cascade = tactics(library)
-    opening = "\n".join(_opened(statement, facts)) if probe.raised_by_proof else ""
-    return [*cascade, *(Tactic(f"{opening}\n{t.text}", t.heartbeats) for t in cascade if opening)]
+    if not probe.raised_by_proof:
+        return cascade
+    own = _OWN_TYPE.findall(blank(statement))
+    opened = [*cascade]
+    if opening := "\n".join(_opened(own, facts)):
+        opened += [Tactic(f"{opening}\nall_goals ({t.text})", t.heartbeats) for t in cascade]
+    if split := [*own, *(name for sign, name in _PARTS.items() if any(sign in b.type for b in facts.binders))]:
+        opened.append(Tactic(f"grind [{', '.join(f'cases {name}' for name in split)}]", 50_000))
+    return opened
 
 
-def _opened(statement: str, facts: Facts) -> Iterator[str]:
+def _opened(own: Sequence[str], facts: Facts) -> Iterator[str]:
     """Tactics that bring what a variable's type promises into the context: `structure` with a false field, `Fin 0`."""
-    own = set(_OWN_TYPE.findall(blank(statement)))
     for binder in facts.binders:
         if binder.type.startswith("Fin "):
             yield f"have := {binder.name}.isLt"
         elif "//" in binder.type:
             yield f"have := {binder.name}.property"
         elif binder.type.split(" ")[0] in own:
-            yield f"cases {binder.name}"
+            # By induction, since a type whose every constructor asks for a value of its own has none.
+            yield f"first | induction {binder.name} | cases {binder.name}"
 
 
 def text_flags(statement: str) -> list[str]:

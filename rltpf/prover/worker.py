@@ -18,6 +18,7 @@ does not happen here:
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping
 
@@ -32,6 +33,10 @@ REQUESTS_PER_PROCESS = 20_000
 # Above what the process held when it was ready. WebAssembly ends at 4 GiB, of which the library takes half.
 GROWTH_BYTES = 1024**3
 REQUESTS_PER_LOOK = 25
+# With Lean's own library at hand, text that slipped through the gate can change the parser or a linter for all that the
+# process elaborates later, statements included: `3 * 3 = 10` would be read as `3 * 3 = 3 * 3`. Mathlib brings the
+# library too, but takes too long to load for a process each.
+_OPENS_LEAN = re.compile(r"^\s*(?:public\s+)?(?:meta\s+)?import\s+(?:all\s+)?Lean\b", re.MULTILINE)
 
 
 class Worker:
@@ -46,6 +51,7 @@ class Worker:
         self._process: LeanProcess | None = None
         self._requests = 0
         self._ready_bytes = 0
+        self._exposed = False
         self._closed = False
         self.starts = 0
         """Processes that were started so far."""
@@ -78,6 +84,7 @@ class Worker:
         # What Lean elaborates may write to stdout; it cannot know the number that the judge has to repeat.
         nonce = secrets.token_hex(16)
         self._requests += 1
+        self._exposed |= _OPENS_LEAN.search(str(arguments["header"])) is not None
         try:
             request = json.dumps({"nonce": nonce, command: arguments}).encode()
             return answer_to(nonce, parsed(process.exchange(request, timeout)))
@@ -87,7 +94,7 @@ class Worker:
 
     def _ready(self) -> LeanProcess:
         process = self._process
-        if process is not None and (self._worn(process) or not process.quiet()):
+        if process is not None and (self._exposed or self._worn(process) or not process.quiet()):
             self._stop()
             process = None
         return self._started() if process is None else process
@@ -106,6 +113,7 @@ class Worker:
         except Hang:
             raise WorkerError("crash", f"Lean did not start within {START_SECONDS:g} seconds") from None
         self._requests = 0
+        self._exposed = False
         self._ready_bytes = resources.own_bytes(process.pid)
         return process
 

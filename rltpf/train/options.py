@@ -20,7 +20,7 @@ from typing import Any, Literal, Optional, Union
 
 from pydantic import TypeAdapter, ValidationError
 
-from rltpf.cli import Once, Parser
+from rltpf.cli import Parser
 from rltpf.config import Findings, read_yaml
 from rltpf.errors import InputError
 
@@ -65,9 +65,9 @@ _POSITIVE = (
     "lora_r",
 )  # fmt: skip
 _NEEDED = {
-    "model_name_or_path": "add it to the YAML or pass --model_name_or_path",
-    "output_dir": "add it to the YAML or pass --output_dir",
-    "dataset_name": "pass --dataset_name with a .jsonl file, a folder or a hub id",
+    "model_name_or_path": "--model_name_or_path",
+    "output_dir": "--output_dir",
+    "dataset_name": "--dataset_name with a .jsonl file, a folder or a hub id",
 }
 
 
@@ -108,6 +108,10 @@ class Options:
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
 
+    def published(self) -> dict[str, Any]:
+        """What repeats the run, without what belongs to one start of it or to nobody else."""
+        return {key: value for key, value in self.values.items() if key not in ("overwrite_output_dir", "hub_token")}
+
 
 def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     """Options from `--config FILE` and `--key value` arguments; raises `InputError` with every fault found.
@@ -130,7 +134,8 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
             checked[key] = value
     faults += _environment_faults(environment, args.config)
     if not faults:
-        faults = [f"`{key}` is missing: {_NEEDED[key]}" for key in _missing(checked)] + _conflicts(checked)
+        way = "add it to the YAML or pass" if args.config else "pass"
+        faults = [f"`{key}` is missing: {way} {_NEEDED[key]}" for key in _missing(checked)] + _conflicts(checked)
     if faults:
         raise InputError(*faults)
     os.environ.update({name: str(value) for name, value in environment.items()})
@@ -164,9 +169,7 @@ def argument_parser(kind: Kind) -> argparse.ArgumentParser:
         epilog=f"Any option of TRL's {kind.upper()}Config, ModelConfig and ScriptArguments overrides the file, such as "
         "--learning_rate 1e-4; and --adapter_name_or_path, --eval_dataset_name, --overwrite_output_dir.",
     )
-    parser.add_argument(
-        "--config", metavar="FILE", action=Once, help="YAML in TRL's flat format, such as configs/train/*.yaml"
-    )
+    parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, such as configs/train/*.yaml")
     return parser
 
 
@@ -183,7 +186,10 @@ def _split(overrides: Sequence[str], faults: list[str]) -> list[tuple[str, list[
     for word in overrides:
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
-            found.append((name.replace("-", "_"), [value] if equals else []))
+            key = name.replace("-", "_")
+            if key in (earlier for earlier, _ in found):
+                faults.append(f"argument `{key}` is given twice")
+            found.append((key, [value] if equals else []))
         elif found:
             found[-1][1].append(word)
         else:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from data_gen.allocate import Allocation
 from data_gen.audit import SEAL, Theorem, answers, seal, theorems
-from data_gen.export import dpo_rows, sft_rows, to_jsonl
-from data_gen.findings import Finding, audit_row, read_rows
+from data_gen.export import COLUMNS, dpo_rows, sft_rows, to_jsonl
+from data_gen.findings import Finding, audit_rows, read_rows
 from data_gen.formal import Definition, FormalStep, Refusal, proposition, step_binders, theorem
 from data_gen.lean import with_proof
 from data_gen.records import Answer, StepVerdict, Verdict
@@ -234,7 +234,8 @@ def test_what_does_not_hang_together_needs_no_lean(row: Row, reason: str) -> Non
 
 
 def audited(prover: Prover, row: Row) -> Finding:
-    return asyncio.run(audit_row(prover, row))
+    ((finding,), _) = asyncio.run(audit_rows(prover, [row], workers=1))
+    return finding
 
 
 BY = " := by\n  subst_vars\n  grind"
@@ -284,7 +285,7 @@ def test_a_run_passes_and_one_changed_digit_in_it_does_not(lean_installed: None,
     run, output = tmp_path / "run", tmp_path / "audited.jsonl"
     made = ("--dataset.limit", 3, "--prover.workers", 1, "--output_dir", run)
     assert rltpf("generate", "--config", "configs/generate/demo.yaml", *made).returncode == 0
-    rows = [json.loads(line) for name in ("sft", "dpo") for line in (run / f"{name}.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for name in COLUMNS for line in (run / f"{name}.jsonl").read_text().splitlines()]
 
     passed = rltpf("audit", run, "--toolchain", "embedded", "--output", output)
     assert passed.returncode == 0, passed.stdout + passed.stderr

@@ -76,6 +76,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+NO_MODEL = "no llm: calculations alone are judged, and no answer can be verified\n"
 COMMAND = ["judge", "rows.jsonl", "--output_dir", "run"]
 
 
@@ -102,7 +103,7 @@ b, step 2: labelled verified, judged false (refuted_calculation): She earns 9 * 
 decided otherwise than labelled: 1 steps; all that differ: run/gold.json
 """
     )
-    assert err.startswith("no llm: calculations alone are judged, and no answer can be verified\n")
+    assert err.startswith(NO_MODEL)
     judged = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
     assert [(row["verdict"], row["reason"]) for row in judged] == [
         ("error", "no_formaliser"),
@@ -136,7 +137,7 @@ def test_a_verdict_on_another_answer_is_not_taken(folder: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(COMMAND) == 2
     fault = "run: has a verdict on another answer with the id 'a': choose another output_dir, or --overwrite\n"
-    assert capsys.readouterr() == ("", fault)
+    assert capsys.readouterr() == ("", f"{NO_MODEL}{fault}")
     assert main([*COMMAND, "--overwrite"]) == 0
 
 

@@ -16,10 +16,10 @@ import pytest
 from demo.server import serve
 from demo.teacher import Teacher
 from tests.data_gen.proxy import FAULTS, Proxy, proxy, url_of
+from tests.data_gen.run_files import DATA_SETS, equal_data_sets, identity, lines, recorded, wait_until
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow]
 
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
 KILLS = 50
 
 
@@ -50,10 +50,6 @@ def undisturbed(lean_installed: None, teacher: str, tmp_path_factory: pytest.Tem
     return output_dir
 
 
-def lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
 def same(one: Path, other: Path) -> bool:
     """Equal data sets, and in the journals the same rows, each once."""
     for name in ("questions.jsonl", "answers.jsonl"):
@@ -62,19 +58,13 @@ def same(one: Path, other: Path) -> bool:
         )
         if sorted(rows) != sorted(expected):
             return False
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in DATA_SETS)
+    return equal_data_sets(one, other)
 
 
-def recorded(output_dir: Path) -> set[str]:
-    """What identifies the requests of whole lines of the transcript: messages and seed."""
-    path = output_dir / "transcript.jsonl"
-    found = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    requests = [json.loads(line)["request"] for line in found]
-    return {identity(request["messages"], request["sampling"]["seed"]) for request in requests}
-
-
-def identity(messages: list[dict[str, str]], seed: int | None) -> str:
-    return json.dumps([[[m["role"], m["content"]] for m in messages], seed])
+def asked(server: Proxy, before: int = 0) -> set[str]:
+    """The requests that arrived at a server after so many."""
+    bodies = [json.loads(body) for _, body in server.arrived[before:]]
+    return {identity(body["messages"], body.get("seed")) for body in bodies}
 
 
 def test_fifty_kills_lose_nothing_and_pay_for_nothing_twice(undisturbed: Path, teacher: str, tmp_path: Path) -> None:
@@ -95,8 +85,7 @@ def test_fifty_kills_lose_nothing_and_pay_for_nothing_twice(undisturbed: Path, t
                 process.kill()
                 process.wait()
                 code = None
-            bodies = [json.loads(body) for _, body in server.arrived[before:]]
-            assert not paid & {identity(body["messages"], body.get("seed")) for body in bodies}
+            assert not paid & asked(server, before)
             if code is not None:
                 assert code == 0
                 assert same(killed, undisturbed)
@@ -109,9 +98,7 @@ def test_fifty_kills_lose_nothing_and_pay_for_nothing_twice(undisturbed: Path, t
 def test_ctrl_c_says_how_to_go_on(undisturbed: Path, teacher: str, tmp_path: Path) -> None:
     with proxy(teacher, delay=0.2) as server:
         process = subprocess.Popen(command(url_of(server), tmp_path), stderr=subprocess.PIPE, text=True)
-        while lines(tmp_path / "transcript.jsonl") < 5:
-            assert process.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: lines(tmp_path / "transcript.jsonl") >= 5, process)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 130
@@ -120,8 +107,7 @@ def test_ctrl_c_says_how_to_go_on(undisturbed: Path, teacher: str, tmp_path: Pat
         paid, before = recorded(tmp_path), len(server.arrived)
         assert len(paid) >= 5
         subprocess.run(command(url_of(server), tmp_path), check=True)
-        bodies = [json.loads(body) for _, body in server.arrived[before:]]
-    assert not paid & {identity(body["messages"], body.get("seed")) for body in bodies}
+    assert not paid & asked(server, before)
     assert same(tmp_path, undisturbed)
 
 
@@ -144,17 +130,14 @@ def test_a_full_disk_is_one_line_and_tears_nothing(undisturbed: Path, server: Pr
     assert [json.loads(line)["key"] for line in kept.splitlines()]
     paid, before = recorded(tmp_path), len(server.arrived)
     subprocess.run(command(url_of(server), tmp_path), check=True)
-    bodies = [json.loads(body) for _, body in server.arrived[before:]]
-    assert not paid & {identity(body["messages"], body.get("seed")) for body in bodies}
+    assert not paid & asked(server, before)
     assert same(tmp_path, undisturbed)
 
 
 def test_a_second_writer_is_refused_and_told_of_the_first(lean_installed: None, teacher: str, tmp_path: Path) -> None:
     with proxy(teacher, delay=30) as server:
         first = subprocess.Popen(command(url_of(server), tmp_path), stderr=subprocess.DEVNULL)
-        while not server.arrived:
-            assert first.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: bool(server.arrived), first)
         second = subprocess.run(command(url_of(server), tmp_path), check=False, capture_output=True, text=True)
         first.kill()
         first.wait()
@@ -172,9 +155,7 @@ def test_a_dead_server_ends_the_run_with_one_line_and_everything_kept(
         process = subprocess.Popen(
             command(url_of(server), tmp_path, "--llm.retries", "2"), stderr=subprocess.PIPE, text=True
         )
-        while lines(tmp_path / "transcript.jsonl") < 5:
-            assert process.poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: lines(tmp_path / "transcript.jsonl") >= 5, process)
     began = time.monotonic()
     _, said = process.communicate(timeout=120)
     assert time.monotonic() - began < 60
@@ -184,8 +165,7 @@ def test_a_dead_server_ends_the_run_with_one_line_and_everything_kept(
     paid = recorded(tmp_path)
     with proxy(teacher) as server:
         subprocess.run(command(url_of(server), tmp_path), check=True)
-        bodies = [json.loads(body) for _, body in server.arrived]
-    assert not paid & {identity(body["messages"], body.get("seed")) for body in bodies}
+    assert not paid & asked(server)
     assert same(tmp_path, undisturbed)
 
 

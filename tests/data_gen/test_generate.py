@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,10 +10,9 @@ import pytest
 
 from demo.server import serve
 from demo.teacher import Teacher
+from tests.data_gen.run_files import DATA_SETS, equal_data_sets, lines, wait_until
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow]
-
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
 
 
 def command(output_dir: Path, *overrides: str) -> list[str]:
@@ -31,18 +29,10 @@ def undisturbed(lean_installed: None, tmp_path_factory: pytest.TempPathFactory) 
     return output_dir
 
 
-def lines(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
-
-
 def kill_when(output_dir: Path, condition: Callable[[], bool]) -> None:
     """Start the command and SIGKILL it as soon as the condition holds."""
     process = subprocess.Popen(command(output_dir), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 300
-    while not condition():
-        assert process.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline, "the run never came so far"
-        time.sleep(0.01)
+    wait_until(condition, process)
     process.kill()
     process.wait()
 
@@ -62,8 +52,7 @@ def test_killed_runs_end_with_the_same_bytes(undisturbed: Path, tmp_path: Path) 
     finished = subprocess.run(command(killed), check=True, capture_output=True, text=True)
     assert "resuming" in finished.stderr or lines(killed / "answers.jsonl") > 0
 
-    for name in DATA_SETS:
-        assert (killed / name).read_bytes() == (undisturbed / name).read_bytes()
+    assert equal_data_sets(killed, undisturbed)
     for name, key in (("transcript.jsonl", "key"), ("questions.jsonl", "id"), ("answers.jsonl", "id")):
         rows = [json.loads(line) for line in (killed / name).read_text().splitlines()]
         assert len({row[key] for row in rows}) == len(rows) == lines(undisturbed / name)
@@ -81,8 +70,7 @@ def test_a_live_server_gives_the_same_data_as_the_replay(undisturbed: Path, tmp_
     with serve(teacher, "authored-teacher", len) as url:
         overrides = ("--llm.backend", "openai", "--llm.base_url", url)
         subprocess.run(command(tmp_path / "live", *overrides), check=True)
-    for name in DATA_SETS:
-        assert (tmp_path / "live" / name).read_bytes() == (undisturbed / name).read_bytes()
+    assert equal_data_sets(tmp_path / "live", undisturbed)
 
 
 def test_judge_gives_the_verdicts_of_the_run(undisturbed: Path, tmp_path: Path) -> None:

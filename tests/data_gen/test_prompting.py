@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from data_gen.config import GenerateConfig
 from data_gen.dry_run import expected_library
@@ -17,12 +18,12 @@ from data_gen.lean import LeanSession
 from data_gen.prompting import OWN, Prompts, with_version
 from rltpf.cli import main
 from rltpf.errors import InputError
-from rltpf.llm.model import Sampling
+from rltpf.llm.model import ModelError, Request, Sampling
 from rltpf.prover import build_prover
 from rltpf.prover.cascade import Library
 from rltpf.prover.prover import Prover
 from rltpf.prover.settings import ProverConfig
-from tests.data_gen.fakes import AgreeableProver, RoleModel, write_rows
+from tests.data_gen.fakes import SYMBOLS, AgreeableProver, RoleModel, write_rows
 
 PACKAGED = Path("data_gen/prompts")
 S1 = "Symbols, please.\n--- user ---\n{{ question }}"
@@ -148,8 +149,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> RoleModel:
     return model
 
 
-def generate(tmp_path: Path, *overrides: str) -> int:
-    data = write_rows(tmp_path / "data.jsonl", ("How many are 2 and 3?", "5"))
+def generate(tmp_path: Path, *overrides: str, data: Path | None = None) -> int:
+    data = data or write_rows(tmp_path / "data.jsonl", ("How many are 2 and 3?", "5"))
     arguments = ("--dataset.path", str(data), "--llm.model", "m", "--output_dir", str(tmp_path / "run"))
     return main(["generate", *arguments, *overrides])
 
@@ -180,6 +181,43 @@ def test_judge_uses_them_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert main(["judge", str(rows), *arguments, "--prompts", str(made)]) == 0
     assert json.loads((tmp_path / "out.jsonl").read_text())["verdict"] == "verified"
     assert [message.content for message in model.asked("formalise")[0].messages] == ["Formalise.", answer]
+
+
+def test_a_run_shows_its_settings_and_first_prompt_unless_nothing_is_left(
+    model: RoleModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = folder(tmp_path, s1="\n".join(map(str, range(30))) + "\n--- user ---\n{{ question }}")
+    assert generate(tmp_path, "--prompts", str(made)) == 0
+    config, system, user = capsys.readouterr().err.split("--- first prompt, formaliser: s1 ")
+    shown = yaml.safe_load(config)
+    assert shown["llm"] == {"model": "m"}
+    assert "seed" not in shown
+    assert config.endswith(f"# with the defaults: {tmp_path}/run/config.yaml\n")
+    assert system == "(system)\n" + "\n".join(map(str, range(20))) + "\n[10 more lines: see --dry_run]\n"
+    assert user.startswith("(user)\nHow many are 2 and 3?\n---\nquestions: ")
+    assert generate(tmp_path, "--prompts", str(made)) == 0
+    assert "first prompt" not in capsys.readouterr().err
+
+
+def test_problems_without_a_verdict_are_one_line_and_a_file(
+    model: RoleModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(request: Request) -> str:
+        raise ModelError("no\nreply")
+
+    model.replies["s1"] = unknown
+    data = write_rows(tmp_path / "two.jsonl", ("How many are 2 and 3?", "5"), ("How many are 3 and 3?", "6"))
+    assert generate(tmp_path, "--llm.max_concurrent", "1", data=data) == 1
+    noted = tmp_path / "run" / "unfinished.jsonl"
+    rows = [json.loads(line) for line in noted.read_text().splitlines()]
+    assert [(row["reason"], row["detail"]) for row in rows] == [("ModelError", "no\nreply")] * 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"2 problems without a verdict, which the same command takes up again; all are in {noted}, the first is "
+        f"{rows[0]['id']}: ModelError: no reply"
+    )
+    model.replies["s1"] = SYMBOLS
+    assert generate(tmp_path, data=data) == 0
+    assert not noted.exists()
 
 
 def test_other_prompts_do_not_go_on_with_a_run(
@@ -256,8 +294,8 @@ def test_examples_are_those_of_the_prover_s_library() -> None:
         ({"header": "import Mathlib\nopen Nat"}, "mathlib"),
         ({"project": "p", "toolchain": "native"}, "mathlib"),
         ({"project": "p", "header": "import Std"}, "core"),
-        ({"toolchain": "kimina"}, "mathlib"),
-        ({"toolchain": "kimina", "header": ""}, "core"),
+        ({"toolchain": "kimina", "url": "http://x"}, "mathlib"),
+        ({"toolchain": "kimina", "url": "http://x", "header": ""}, "core"),
     ],
 )
 def test_a_dry_run_knows_the_library_without_lean(settings: dict[str, Any], library: str) -> None:

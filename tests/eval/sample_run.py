@@ -28,17 +28,38 @@ METRICS: dict[str, Any] = {
     "iterations": [
         dict(
             zip(
-                ("iteration", "chains", "chains_elaborated", "steps", "steps_elaborated", "verified", "false", "error"),
+                (
+                    "iteration",
+                    "chains",
+                    "chains_elaborated",
+                    "steps",
+                    "steps_elaborated",
+                    "verified",
+                    "false",
+                    "error",
+                    "tokens",
+                ),
                 row,
                 strict=True,
             )
         )
-        for row in ((1, 50, 33, 180, 144, 20, 10, 20), (2, 20, 10, 60, 45, 6, 2, 12), (3, 12, 8, 32, 24, 4, 2, 6))
+        for row in (
+            (1, 50, 33, 180, 144, 20, 10, 20, 36_000),
+            (2, 20, 10, 60, 45, 6, 2, 12, 17_000),
+            (3, 12, 8, 32, 24, 4, 2, 6, 12_006),
+        )
     ],
     "allocation": {"sft_rows": 20, "dpo_pairs": 9, "discarded_questions": 2, "error_questions": 4},
     "llm": {
-        "formaliser": {"calls": 10, "cached": 90, "prompt_tokens": 5000, "completion_tokens": 700},
-        "solver": {"calls": 1, "cached": 49, "prompt_tokens": 80, "completion_tokens": 60},
+        "formaliser": {
+            "calls": 10,
+            "cached": 90,
+            "failed": 2,
+            "prompt_tokens": 5000,
+            "completion_tokens": 700,
+            "cost": None,
+        },
+        "solver": {"calls": 1, "cached": 49, "failed": 0, "prompt_tokens": 80, "completion_tokens": 60, "cost": None},
     },
     "lean": {"checks": 812, "seconds": 93.14, "toolchain": "4.99.0, embedded"},
     "wall_seconds": 200.4,

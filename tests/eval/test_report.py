@@ -57,17 +57,30 @@ def test_verdict_table(report: str) -> None:
 
 def test_iteration_table(report: str) -> None:
     # Execution rate: 33/50; (30 decided + 10)/50; (38 decided + 8)/50. Decided: 30, 38, 44 of 50.
-    assert cells(report, "1")[1:] == ["50", "66.0 %", "80.0 %", "20", "10", "20", "66.0 %", "60.0 %"]
-    assert cells(report, "2")[1:] == ["20", "50.0 %", "75.0 %", "6", "2", "12", "80.0 %", "76.0 %"]
-    assert cells(report, "3")[1:] == ["12", "66.7 %", "75.0 %", "4", "2", "6", "92.0 %", "88.0 %"]
+    assert cells(report, "1")[1:] == ["50", "66.0 %", "80.0 %", "20", "10", "20", "66.0 %", "60.0 %", "720"]
+    assert cells(report, "2")[1:] == ["20", "50.0 %", "75.0 %", "6", "2", "12", "80.0 %", "76.0 %", "850"]
+    assert cells(report, "3")[1:] == ["12", "66.7 %", "75.0 %", "4", "2", "6", "92.0 %", "88.0 %", "1000"]
     assert "repairs took the execution rate from 66.0 % to 92.0 %" in report
+    assert "Of 50 answers, 50 were formalised" in report
+    assert "of 44 decided answers, 30 needed no repair, 8 needed 1, 6 needed 2." in report
 
 
 def test_allocation_and_cost(report: str) -> None:
     assert cells(report, "DPO pairs (verified over false)")[1] == "9"
-    assert cells(report, "formaliser")[1:] == ["10", "90", "5000", "700"]
-    assert "| all | 11 | 139 | 5080 | 760 |" in report
+    assert cells(report, "formaliser")[1:] == ["10", "90", "2", "5000", "700"]
+    assert "| all | 11 | 139 | 2 | 5080 | 760 |" in report
     assert "Lean (4.99.0, embedded) made 812 checks in 93.1 s. The last start of the generation took 200 s." in report
+
+
+def test_a_price_brings_its_column(run_dir: Path) -> None:
+    path = run_dir / "data" / "metrics.json"
+    metrics = json.loads(path.read_text())
+    metrics["llm"]["solver"]["cost"] = 0.0125
+    path.write_text(json.dumps(metrics))
+    report = write_report(run_dir).read_text(encoding="utf-8")
+    assert cells(report, "formaliser")[1:] == ["10", "90", "2", "5000", "700", "-"]
+    assert cells(report, "solver")[1:] == ["1", "49", "0", "80", "60", "0.0125"]
+    assert "| all | 11 | 139 | 2 | 5080 | 760 | 0.0125 |" in report
 
 
 def test_training_table(report: str) -> None:
@@ -167,6 +180,7 @@ def test_iteration_series_is_cumulative_and_adds_up() -> None:
     assert series.false == [20.0, 24.0, 28.0]
     assert series.open == [40.0, 24.0, 12.0]
     assert series.execution == [66.0, 80.0, 92.0]
+    assert series.tokens == [720.0, 850.0, 1000.5]
     assert by_iteration([]).iterations == []
 
 
@@ -187,7 +201,7 @@ def test_a_file_of_another_kind_is_named(run_dir: Path) -> None:
     shutil.rmtree(run_dir / "data")
     samples = next(run_dir.glob("eval/*/samples.jsonl"))
     samples.write_text("{}\n")
-    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: has no 'error'"):
+    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: id: Field required"):
         write_report(run_dir)
     shutil.rmtree(run_dir / "eval")
     (run_dir / "sft" / "log_history.jsonl").write_text('{"loss": 1}\n')

@@ -240,6 +240,51 @@ YAML = [
         r"/c\.yaml: dataset\.preset: should be 'gsm8k', .*, and is 'gsm8' \(did you mean 'gsm8k'\?\)/",
     ),
     yaml(
+        "empty path",
+        GENERATE.replace("output_dir: o", "output_dir: ''"),
+        "c.yaml: output_dir: has to be a path, and is empty",
+    ),
+    yaml(
+        "shard of nothing in a file",
+        GENERATE + "shard_id: 1\n",
+        "c.yaml: shard_id: is 1, and num_shards is missing: shards are numbered from 0 to num_shards - 1",
+    ),
+    yaml(
+        "shard beyond the last in a file",
+        GENERATE + "shard_id: 3\nnum_shards: 3\n",
+        "c.yaml: shard_id: is 3, and num_shards is 3: shards are numbered from 0 to num_shards - 1",
+    ),
+    yaml(
+        "replay of nothing",
+        GENERATE.replace(", transcript: t.jsonl", ""),
+        "c.yaml: llm.transcript: is missing: backend replay needs a recorded transcript",
+    ),
+    yaml(
+        "replay of nothing by a role",
+        "output_dir: o\ndataset: {path: d.jsonl}\nllm: {model: m, roles: {judge: {backend: replay, model: n}}}\n",
+        "c.yaml: llm.roles.judge.transcript: is missing: backend replay needs a recorded transcript",
+    ),
+    yaml(
+        "server without an address",
+        GENERATE + "prover: {toolchain: kimina}\n",
+        "c.yaml: prover.url: is missing: toolchain kimina needs the address of a Kimina Lean Server",
+    ),
+    yaml(
+        "address without a server",
+        GENERATE + "prover: {url: 'http://localhost:8000'}\n",
+        "c.yaml: prover.url: is for toolchain kimina, and the toolchain is auto: set it to kimina, or drop url",
+    ),
+    yaml(
+        "project of a server",
+        GENERATE + "prover: {toolchain: kimina, url: 'http://localhost:8000', project: p}\n",
+        "c.yaml: prover.project: needs the native toolchain: a server has its own libraries",
+    ),
+    yaml(
+        "project of the embedded Lean",
+        GENERATE + "prover: {toolchain: embedded, project: p}\n",
+        "c.yaml: prover.project: needs the native toolchain: the embedded Lean has no lake and no Mathlib",
+    ),
+    yaml(
         "no shards", GENERATE + "num_shards: 0\n", "c.yaml: num_shards: should be greater than or equal to 1, and is 0"
     ),
 ]
@@ -254,7 +299,8 @@ ARGUMENTS = [
     Bad(
         "unknown kind of training",
         "train ppo",
-        "rltpf train: argument sft|dpo: invalid choice: 'ppo' (choose from 'sft', 'dpo') (see rltpf train --help)",
+        "rltpf train: argument sft|dpo|merge: invalid choice: 'ppo' (choose from 'sft', 'dpo', 'merge') (see "
+        "rltpf train --help)",
     ),
     Bad(
         "missing argument", "judge", "rltpf judge: the following arguments are required: INPUT (see rltpf judge --help)"
@@ -283,14 +329,22 @@ ARGUMENTS = [
         "rltpf generate: argument --config: is given twice (see rltpf generate --help)",
     ),
     override("config without its option", "e.yaml", "argument 'e.yaml': belongs to no option: write --key value"),
+    *(
+        Bad(
+            f"nothing given to {command}",
+            command,
+            "config: nothing is given: pass --config FILE (see configs/), or --KEY VALUE for each key (see --help)",
+        )
+        for command in ("generate", "evaluate", "judge rows.jsonl")
+    ),
     Bad(
-        "nothing given",
-        "generate",
+        "too little given",
+        "generate --seed 3",
         [
-            "output_dir: is missing: add it to the YAML or pass --output_dir",
-            "dataset: is missing: add this section to the YAML "
+            "output_dir: is missing: pass --output_dir",
+            "dataset: is missing: pass --dataset.KEY VALUE "
             "(keys: path, name, split, preset, question_column, answer_column, limit)",
-            f"llm: is missing: add this section to the YAML (keys: {LLM_KEYS}, roles)",
+            f"llm: is missing: pass --llm.KEY VALUE (keys: {LLM_KEYS}, roles)",
         ],
     ),
     Bad(
@@ -302,7 +356,7 @@ ARGUMENTS = [
     Bad(
         "missing model",
         "evaluate --output_dir o --dataset.path d.jsonl --llm.backend transformers",
-        "llm.model: is missing: add it to the YAML or pass --llm.model",
+        "llm.model: is missing: pass --llm.model",
     ),
     override("unknown option", "--repair 3", "--repair: unknown key (did you mean 'repairs'?)"),
     override(
@@ -325,21 +379,22 @@ ARGUMENTS = [
         "--llm.model \udcff",
         "--llm.model: is not usable: '\\udcff' holds a zero byte or half a character",
     ),
+    override("option given twice", "--seed 1 --seed 2", "--seed: is given twice"),
     override("wrong type", "--seed two", "--seed: should be a valid integer, and is 'two'"),
     override(
         "shard without its number",
         "--num_shards 2",
-        "shard_id: is missing: num_shards is 2, and there is no SLURM array: pass --shard_id, from 0",
+        "c.yaml: shard_id: is missing: num_shards is 2, and there is no SLURM array: pass --shard_id, from 0",
     ),
     override(
         "shard beyond the last",
         "--num_shards 2 --shard_id 2",
-        "shard_id: is 2, and num_shards is 2: shards are numbered from 0 to num_shards - 1",
+        "--shard_id: is 2, and num_shards is 2: shards are numbered from 0 to num_shards - 1",
     ),
     override(
         "shard of nothing",
         "--shard_id 1",
-        "shard_id: is 1, and num_shards is missing: shards are numbered from 0 to num_shards - 1",
+        "--shard_id: is 1, and num_shards is missing: shards are numbered from 0 to num_shards - 1",
     ),
     override(
         "negative shard", "--num_shards 2 --shard_id -1", "--shard_id: should be greater than or equal to 0, and is -1"
@@ -368,7 +423,7 @@ ARGUMENTS = [
     Bad(
         "sampling in an evaluation",
         "evaluate --config e.yaml --llm.temperature 0.7",
-        "--llm.temperature: should be less than or equal to 0, and is 0.7",
+        "--llm.temperature: is 0.7, and one sample a row is scored greedily: set it to 0, or set samples",
     ),
     Bad(
         "no key of a server",
@@ -390,6 +445,12 @@ DATA = [
         {"x.jsonl/a": ""},
     ),
     Bad(
+        "dataset: damaged Parquet file",
+        "evaluate --config e.yaml --dataset.path d.parquet",
+        r"/d\.parquet: cannot be loaded: .*Parquet magic bytes not found.*/",
+        {"d.parquet": b"PAR1" + bytes(300)},
+    ),
+    Bad(
         "dataset: directory",
         "evaluate --config e.yaml --dataset.path hollow",
         r"/hollow: cannot be loaded: .* doesn't contain any data files: .*/",
@@ -405,12 +466,12 @@ DATA = [
     dataset(
         "wrong column",
         '{"q": "q", "answer": "1"}\n',
-        "d.jsonl:1: has no column 'question': set question_column to one of q, answer",
+        "d.jsonl:1: has no column 'question': set dataset.question_column to one of q, answer",
     ),
     dataset(
         "column that is not there",
         FILES["d.jsonl"],
-        "d.jsonl:1: has no column 'gold': set answer_column to one of question, answer",
+        "d.jsonl:1: has no column 'gold': set dataset.answer_column to one of question, answer",
         "--dataset.answer_column gold",
     ),
     dataset(
@@ -455,7 +516,7 @@ DATA = [
     Bad(
         "transcript: not named",
         "evaluate --config e.yaml --llm.transcript null",
-        "llm.transcript: is missing: backend replay needs a recorded transcript",
+        "--llm.transcript: is missing: backend replay needs a recorded transcript",
     ),
     transcript("empty", "", "t.jsonl: is a transcript of nothing, not of llm.model m"),
     transcript("not a transcript", '{"model": "m"}\n', "t.jsonl:1: is no recorded exchange: lacks 'completion'"),
@@ -495,6 +556,16 @@ DATA = [
         "judge rows.jsonl --config j.yaml --output folder",
         "folder: cannot be written: --output takes a file in a folder that is there",
     ),
+    Bad(
+        "judge: two outputs",
+        "judge rows.jsonl --config j.yaml --output a --output b",
+        "rltpf judge: argument --output: is given twice (see rltpf judge --help)",
+    ),
+    Bad(
+        "lean check: two numbers of workers",
+        "lean check proofs.jsonl --workers 2 --workers 2",
+        "rltpf lean check: argument --workers: is given twice (see rltpf lean check --help)",
+    ),
     Bad("lean check: no rows", "lean check t.jsonl", "t.jsonl: holds no rows"),
     Bad(
         "lean check: not JSON",
@@ -523,6 +594,23 @@ DATA = [
         "lean check proofs.jsonl --toolchain native",
         f"prover.toolchain: native, but there is no `lake` on the PATH; {TO_INSTALL}",
     ),
+    Bad(
+        "lean check: server without an address",
+        "lean check proofs.jsonl --toolchain kimina",
+        "url: is missing: toolchain kimina needs the address of a Kimina Lean Server",
+    ),
+    Bad(
+        "lean check: address without a server",
+        "lean check proofs.jsonl --toolchain embedded --url http://localhost:8000",
+        "--url: is for toolchain kimina, and the toolchain is embedded: set it to kimina, or drop url",
+    ),
+    Bad(
+        "lean install: native Lean",
+        "lean install --toolchain native",
+        "rltpf lean install: argument --toolchain: native Lean is not installed by rltpf: install elan "
+        "(https://github.com/leanprover/elan), run `lake exe cache get && lake build` in lean/, and pass "
+        "--toolchain native, or --prover.toolchain native, to the commands that judge (see rltpf lean install --help)",
+    ),
     Bad("lean selftest: no cases", "lean selftest --cases t.jsonl", "t.jsonl: holds no cases"),
 ]
 
@@ -536,8 +624,8 @@ TRAINING = [
         "train: nothing given",
         "train dpo",
         [
-            "error: `model_name_or_path` is missing: add it to the YAML or pass --model_name_or_path",
-            "error: `output_dir` is missing: add it to the YAML or pass --output_dir",
+            "error: `model_name_or_path` is missing: pass --model_name_or_path",
+            "error: `output_dir` is missing: pass --output_dir",
             "error: `dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
         ],
     ),
@@ -560,6 +648,7 @@ TRAINING = [
         "--learning_rate",
         "argument `learning_rate`: True does not fit: input should be a valid number",
     ),
+    train("option given twice", "--seed 1 --seed 2", "argument `seed` is given twice"),
     train("NaN", "--learning_rate nan", "argument `learning_rate`: nan does not fit: it is no number"),
     train("no epochs", "--num_train_epochs 0", "`num_train_epochs` is 0.0: nothing would be learned"),
     train(
@@ -570,6 +659,16 @@ TRAINING = [
     train("empty data set", "", "d.jsonl: holds no rows; nothing can be trained", {"d.jsonl": ""}),
     train(
         "other rows", "", "d.jsonl:1: SFT needs the columns prompt, completion, and this row has no prompt, completion"
+    ),
+    train(
+        "no first stage",
+        "--adapter_name_or_path runs/demo/sft",
+        "adapter_name_or_path runs/demo/sft: no such folder; train the stage before, or give its output_dir",
+    ),
+    Bad(
+        "merge: no adapter",
+        "train merge folder --output out",
+        "folder: no adapter_config.json there: give the output_dir of a LoRA run",
     ),
     train("output_dir is a file", "--output_dir d.jsonl", "d.jsonl: Not a directory: pick another --output_dir"),
 ]
@@ -589,7 +688,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', "
-        "'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
+        "'select', 'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
     Bad(
@@ -602,13 +701,38 @@ VALIDATION = [
         "validate: many faults",
         "config validate x.yaml no.yaml",
         [
-            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k' or 'jsonl', and is 'gsm' "
-            "(did you mean 'gsm8k'?)",
+            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k', 'multiarith', 'svamp', 'asdiv', 'aqua', "
+            "'math', 'math500', 'aime24', 'amc23', 'olympiadbench' or 'jsonl', and is 'gsm' (did you mean 'gsm8k'?)",
             "x.yaml (for `rltpf evaluate`): dataset.limit: should be greater than or equal to 1, and is 0",
             "x.yaml (for `rltpf evaluate`): llm.modell: unknown key (did you mean 'model'?)",
             "no.yaml: No such file or directory: a config is a YAML file",
         ],
         {"x.yaml": "benchmark: gsm\ndataset: {limit: 0}\nllm: {modell: m}\n"},
+    ),
+    Bad(
+        "validate: faults between keys, with others",
+        "config validate generate.yaml",
+        [
+            f"generate.yaml (for `rltpf generate`): {fault}"
+            for fault in (
+                "llm.roles.judge.transcript: is missing: backend replay needs a recorded transcript",
+                "llm.roles.solver.transcript: is missing: backend replay needs a recorded transcript",
+                "llm.modell: unknown key (did you mean 'model'?)",
+                "prover.url: is missing: toolchain kimina needs the address of a Kimina Lean Server",
+                "prover.workers: should be greater than or equal to 1, and is 0",
+                "shard_id: is 4, and num_shards is 2: shards are numbered from 0 to num_shards - 1",
+            )
+        ],
+        {
+            "generate.yaml": "num_shards: 2\nshard_id: 4\nprover: {toolchain: kimina, workers: 0}\n"
+            "llm: {modell: m, roles: {judge: {backend: replay}, solver: {backend: replay, model: n}}}\n"
+        },
+    ),
+    Bad(
+        "validate: preset of another benchmark",
+        "config validate e.yaml --for evaluate",
+        "e.yaml (for `rltpf evaluate`): dataset.preset: svamp is not the benchmark gsm8k: set benchmark: jsonl",
+        {"e.yaml": "dataset: {path: d.jsonl, preset: svamp}\n"},
     ),
     Bad(
         "validate: training",
@@ -683,10 +807,13 @@ def run(argv: list[str]) -> int:
 
 @pytest.mark.parametrize("row", TABLE, ids=kinds(TABLE))
 def test_bad_input_is_a_line_and_exit_code_2(row: Bad, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    code = run(prepare(row, tmp_path))
+    words = prepare(row, tmp_path)
+    before = set(tmp_path.rglob("*"))
+    code = run(words)
     out, error = capfd.readouterr()
     assert is_said(row.lines, error), error
     assert (code, out) == (2, "")
+    assert {path for path in tmp_path.rglob("*") if "cache" not in path.parts} == before
 
 
 @pytest.mark.parametrize("row", YAML, ids=kinds(YAML))
@@ -754,6 +881,7 @@ def test_what_looks_bad_and_is_not(text: bytes, tmp_path: Path, capsys: pytest.C
     [
         ("x.yaml", GENERATE, "`rltpf generate` and `rltpf evaluate`"),
         ("evaluate/x.yaml", GENERATE, "`rltpf evaluate`"),
+        ("x.yaml", GENERATE + "num_shards: 4\n", "`rltpf generate`, which needs besides: --shard_id"),
         ("evaluate/x.yaml", GENERATE + "repairs: 2\n", "`rltpf generate`"),
         ("judge/x.yaml", "llm: {model: m}\n", "`rltpf judge`, which needs besides: --output_dir"),
         (
@@ -794,6 +922,6 @@ def test_valid_files_are_told_beside_bad_ones(tmp_path: Path, capsys: pytest.Cap
     prepare(TABLE[0], tmp_path)
     assert run(["config", "validate", "c.yaml", "j.yaml"]) == 2
     assert capsys.readouterr() == (
-        "j.yaml: valid for `rltpf judge`\n",
+        "j.yaml: valid for `rltpf judge` and `rltpf select`\n",
         "c.yaml: is empty: write `key: value` lines\n",
     )

@@ -23,6 +23,7 @@ COMMANDS = (
     ["train"],
     ["train", "sft"],
     ["train", "dpo"],
+    ["train", "merge"],
     ["evaluate"],
     ["report"],
     ["demo"],
@@ -50,6 +51,14 @@ def test_help_of_a_config_command_lists_its_keys(command: str, capsys: pytest.Ca
     shown = capsys.readouterr().out
     assert "  llm.model  (str, required)\n      Name as the server knows it" in shown
     assert "--dry_run" in shown
+
+
+def test_help_of_lean_check_says_what_a_rejected_row_does(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["lean", "check", "--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Ends with 0 whatever the verdicts are, rejected ones too: they are in the rows' status" in shown
+    assert """grep -v '"status": "verified"' verdicts.jsonl""" in shown
 
 
 def test_env_names_versions_and_never_the_key(

@@ -29,6 +29,7 @@ class Outer(Config):
     limit: int | None = None
     verbose: bool = False
     tags: tuple[str, ...] = ()
+    judges: tuple[Inner, ...] = ()
 
     @model_validator(mode="after")
     def _limit_is_even(self) -> Outer:
@@ -84,7 +85,6 @@ def test_without_a_file_the_command_line_is_enough() -> None:
         (["--output-dir", "x-y"], "output_dir", "x-y"),
         (["--limit", "null"], "limit", None),
         (["--limit", "-2"], "limit", -2),
-        (["--limit", "4", "--limit", "6"], "limit", 6),
         (["--verbose", "--limit", "4"], "verbose", True),
         (["--verbose", "false"], "verbose", False),
         (["--tags", "[a]"], "tags", ["a"]),
@@ -152,6 +152,13 @@ def test_values_on_the_command_line(tmp_path: Path, words: list[str], key: str, 
             "c.yaml: llm.backend: should be 'openai' or 'replay', and is 'replai' (did you mean 'replay'?)",
         ),
         (GOOD + "limit: 3\n", "c.yaml: limit has to be even"),
+        ("output_dir: ''\nllm: {name: m}\n", "c.yaml: output_dir: has to be a path, and is empty"),
+        (
+            GOOD + "judges: [{name: j}, {name: k, zzz: 1}]\n",
+            "c.yaml: judges.1.zzz: unknown key (known: backend, name, temperature, retries)",
+        ),
+        (GOOD + "judges: [{nam: j, name: j}]\n", "c.yaml: judges.0.nam: unknown key (did you mean 'name'?)"),
+        (GOOD + "judges: [{}]\n", "c.yaml: judges.0.name: is missing: add it to the YAML"),
         ("a: " + "[" * 5000, f"c.yaml: is not usable YAML: {TOO_DEEP}"),
         ("a: " + "[" * 60 + "]" * 60, f"c.yaml: is not usable YAML: {TOO_DEEP}"),
         ("a: &a [*a]", f"c.yaml: is not usable YAML: {TOO_DEEP}"),
@@ -208,6 +215,9 @@ def test_a_bad_file_gives_one_clear_line(tmp_path: Path, text: str | bytes, expe
         (["--llm", "3"], "--llm: should be a section of keys, and is 3"),
         (["stray"], "argument 'stray': belongs to no option: write --key value"),
         (["--limit", "2", "4"], "argument '4': belongs to no option: write --key value"),
+        (["--limit", "4", "--limit=6"], "--limit: is given twice"),
+        (["--output_dir", "a", "--output-dir", "b"], "--output-dir: is given twice"),
+        (["--output_dir", "''"], "--output_dir: has to be a path, and is empty"),
         (["-x"], "argument '-x': belongs to no option: write --key value"),
     ],
 )
@@ -259,7 +269,7 @@ def test_keys_close_to_known_ones_are_less_strange() -> None:
     assert found.faults == [
         "c.yaml: limit: should be a valid integer, and is 'x'",
         "c.yaml: limt: unknown key (did you mean 'limit'?)",
-        "c.yaml: zzz: unknown key (known: output_dir, llm, judge, limit, verbose, tags)",
+        "c.yaml: zzz: unknown key (known: output_dir, llm, judge, limit, verbose, tags, judges)",
     ]
 
 
@@ -282,6 +292,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\x85"))
         verbose=st.booleans(),
         tags=st.lists(TEXT).map(tuple),
         judge=st.none(),
+        judges=st.just(()),
     )
 )
 def test_what_is_dumped_loads_as_the_same(tmp_path_factory: pytest.TempPathFactory, config: Outer) -> None:
@@ -303,6 +314,7 @@ def test_result_settings_leave_out_what_does_not_change_results() -> None:
         "limit": None,
         "verbose": False,
         "tags": [],
+        "judges": [],
     }
 
 

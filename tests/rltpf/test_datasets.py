@@ -61,7 +61,7 @@ def test_all_wrong_rows_are_named_with_file_and_line(tmp_path: Path) -> None:
     assert [fault.replace(f"{tmp_path}/", "") for fault in caught.value.faults] == [
         "d.jsonl:2: is not JSON: Expecting property name enclosed in double quotes: line 2 column 1 (char 2)",
         "d.jsonl:3: is a JSON list, and has to be an object",
-        "d.jsonl:4: has no column 'answer': set answer_column to one of question",
+        "d.jsonl:4: has no column 'answer': set dataset.answer_column to one of question",
         "d.jsonl:5: question has to be a text, and is 3",
         "d.jsonl:6: question has to be a text, and is ' '",
         "d.jsonl:7: answer has to be a text or a number, and is True",
@@ -140,15 +140,17 @@ def test_wrong_rows_of_a_csv_are_named_by_the_line_that_they_begin_on(tmp_path: 
 @pytest.mark.parametrize(
     ("header", "options", "fault"),
     [
-        ("Body,Question,Answer", {}, "'question': set question_column to one of Body, Question, Answer"
+        ("Body,Question,Answer", {}, "'question': set dataset.question_column to one of Body, Question, Answer"
          " (did you mean dataset.preset: svamp?)"),
-        ("problem,answer", {}, "'question': set question_column to one of problem, answer"
+        ("problem,answer", {}, "'question': set dataset.question_column to one of problem, answer"
          " (did you mean dataset.preset: math500 or aime or amc?)"),
-        ("Body,Question,Answer", {"preset": "gsm8k"}, "'question': set question_column to one of Body, Question, Answer"
+        ("Body,Question,Answer", {"preset": "gsm8k"},
+         "'question': set dataset.question_column to one of Body, Question, Answer"
          " (did you mean dataset.preset: svamp?)"),
         ("question,correct", {"preset": "aqua"}, "'options': the columns are question, correct"),
-        ("question,solution", {}, "'answer': set answer_column to one of question, solution"),
-        ("question,answer", {"answer_column": "Answer"}, "'Answer': set answer_column to one of question, answer"),
+        ("question,solution", {}, "'answer': set dataset.answer_column to one of question, solution"),
+        ("question,answer", {"answer_column": "Answer"},
+         "'Answer': set dataset.answer_column to one of question, answer"),
     ],
 )  # fmt: skip
 def test_a_missing_column_of_a_table_is_one_fault_that_names_the_preset_that_fits(

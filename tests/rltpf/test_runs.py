@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,9 @@ class Settings(Config):
 
 
 def open_run(folder: Path, command: str = "generate", overwrite: bool = False, **settings: object) -> RunDirectory:
-    return RunDirectory.open(folder, Settings(**settings), command, overwrite)
+    run = RunDirectory.open(folder, Settings(**settings), command, overwrite)
+    run.begin()
+    return run
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -151,7 +155,8 @@ def test_a_killed_writer_gives_up_its_lock(tmp_path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path\n"
         "from rltpf.config import Config; from rltpf.runs import RunDirectory\n"
-        "RunDirectory.open(Path(sys.argv[1]), Config(), 'generate'); print('locked', flush=True); time.sleep(60)"
+        "RunDirectory.open(Path(sys.argv[1]), Config(), 'generate').begin()\n"
+        "print('locked', flush=True); time.sleep(60)"
     )
     root = Path(__file__).parents[2]
     child = subprocess.Popen(
@@ -179,10 +184,68 @@ def test_a_start_killed_before_its_manifest_leaves_a_folder_that_opens(tmp_path:
 
 
 def test_another_lean_is_refused(tmp_path: Path) -> None:
+    for _ in range(2):
+        with RunDirectory.open(tmp_path, Settings(), "generate") as run:
+            run.begin("lean-4.31 embedded")
+            run.journal("questions").close()
+    before = manifest(tmp_path)
+    run = RunDirectory.open(tmp_path, Settings(), "generate")
+    with run, pytest.raises(InputError, match=r"are from Lean lean-4\.31 embedded, and Lean here is lean-4\.32"):
+        run.begin("lean-4.32 native")
+    assert manifest(tmp_path) == before
+    assert before["toolchain"] == "lean-4.31 embedded"
+
+
+def refused(folder: Path, begun: bool, **options: Any) -> None:
+    """A start that ends with bad input."""
+    with suppress(InputError), RunDirectory.open(folder, Settings(), "generate", **options) as run:
+        if begun:
+            run.begin()
+            run.journal("questions").close()
+        raise InputError("bad")
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_refused_start_leaves_nothing_behind(tmp_path: Path, begun: bool) -> None:
+    refused(tmp_path / "a" / "b", begun)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "models").mkdir()
+    refused(tmp_path, begun)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["models"]
+
+
+@pytest.mark.parametrize("options", [{}, {"overwrite": True}])
+def test_a_refused_start_leaves_an_earlier_run_as_it_was(tmp_path: Path, options: dict[str, bool]) -> None:
     with open_run(tmp_path) as run:
-        run.set_toolchain("lean-4.31 embedded")
+        run.write("data/sft.jsonl", "{}\n")
+    before = contents(tmp_path)
+    refused(tmp_path, begun=False, **options)
+    assert contents(tmp_path) == before
+
+
+def test_what_a_start_found_stays_when_it_is_refused_later(tmp_path: Path) -> None:
+    with suppress(InputError), open_run(tmp_path) as run:
+        run.journal("questions").append({"id": "a"})
+        raise InputError("bad")
     with open_run(tmp_path) as run:
-        run.set_toolchain("lean-4.31 embedded")
-        with pytest.raises(InputError, match=r"are from Lean lean-4\.31 embedded, and Lean here is lean-4\.32"):
-            run.set_toolchain("lean-4.32 native")
-    assert manifest(tmp_path)["toolchain"] == "lean-4.31 embedded"
+        assert run.resumed
+
+
+def test_a_lock_file_that_a_refused_start_removes_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".lock").touch()
+    flock, calls = fcntl.flock, []
+
+    def too_late(lock: int, how: int) -> None:
+        flock(lock, how)
+        calls.append(lock)
+        if len(calls) == 1:
+            (tmp_path / ".lock").unlink()
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with open_run(tmp_path):
+        assert len(calls) == 2
+        assert (tmp_path / ".lock").exists()

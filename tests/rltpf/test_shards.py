@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,16 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_gen.lean import LeanUsage
-from data_gen.records import Judgement, Question
+from data_gen.records import Judgement, Question, StepVerdict, Verdict
 from rltpf.cli import main
-from rltpf.errors import InputError
+from rltpf.config import Missing
 from rltpf.journal import Journal
 from rltpf.llm.model import Completion
 from rltpf.llm.usage import Usage
 from rltpf.records import Failure, content_id
 from rltpf.shards import WHOLE, Shard, find_shard, join_journals
-
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
+from tests.data_gen.run_files import DATA_SETS, equal_data_sets
 
 
 @given(st.lists(st.integers().map(content_id), unique=True), st.integers(1, 50), st.randoms())
@@ -81,25 +81,26 @@ def test_the_part_is_named_by_the_config_or_by_slurm(
 @pytest.mark.parametrize(
     ("num_shards", "shard_id", "environment", "fault"),
     [
-        (3, None, {}, "shard_id: is missing: num_shards is 3, and there is no SLURM array"),
-        (None, 1, {}, "shard_id: is 1, and num_shards is missing"),
-        (3, 3, {}, "shard_id: is 3, and num_shards is 3"),
+        (3, None, {}, "is missing: num_shards is 3, and there is no SLURM array"),
+        (None, 1, {}, "is 1, and num_shards is missing"),
+        (3, 3, {}, "is 3, and num_shards is 3"),
         # Two tasks of ten, submitted again: their numbers in this array are not those of the shards.
         (10, None, array(2, 7, MIN=3, MAX=7, STEP=4), "num_shards is 10, and SLURM's array has 2 tasks"),
         (None, None, array(3, 1, MIN=1, MAX=7, STEP=1), "not evenly numbered from 1 to 7"),
         (None, None, array(3, 1, MIN=1, MAX=7, STEP=0), "not evenly numbered"),
         (None, None, array(3, 9, MIN=0, MAX=2, STEP=1), "not evenly numbered"),
         (None, None, array(3, 1, MIN=0, MAX=4, STEP=2), "not evenly numbered"),
-        (None, None, array("three", 1), "SLURM_ARRAY_TASK_COUNT: has to be a number, and is 'three'"),
-        (None, None, {"SLURM_ARRAY_TASK_COUNT": "3"}, "SLURM_ARRAY_TASK_ID: has to be a number, and is ''"),
+        (None, None, array("three", 1), "SLURM_ARRAY_TASK_COUNT has to be a number, and is 'three'"),
+        (None, None, {"SLURM_ARRAY_TASK_COUNT": "3"}, "SLURM_ARRAY_TASK_ID has to be a number, and is ''"),
     ],
 )
 def test_a_part_that_is_not_clear_is_refused(
     num_shards: int | None, shard_id: int | None, environment: dict[str, str], fault: str
 ) -> None:
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(ValueError, match=re.escape(fault)) as caught:
         find_shard(num_shards, shard_id, environment)
-    assert fault in str(caught.value)
+    # What a file may leave to the command line or to SLURM.
+    assert isinstance(caught.value, Missing) == str(caught.value).startswith("is missing")
 
 
 class Stub:
@@ -121,8 +122,9 @@ class Stub:
         return Question(question.id, question.question, question.gold, "s4", telescope="T", usage=usage)
 
     async def judge(self, question: str, telescope: str, text: str) -> Judgement:
-        verdict = ("error", "false", "verified", "verified")[_die(text)]
-        return Judgement(verdict, "r", (), (), LeanUsage(checks=1, seconds=0.5))  # type: ignore[arg-type]
+        verdicts: tuple[Verdict, ...] = ("error", "false", "verified", "verified")
+        verdict = verdicts[_die(text)]
+        return Judgement(verdict, "r", (StepVerdict(text, "1 = 1", verdict),), (), LeanUsage(checks=1, seconds=0.5))
 
 
 def build_model(_: object, transcript: Path) -> Stub:
@@ -213,8 +215,7 @@ def test_any_number_of_shards_gives_the_bytes_of_one_run(rows: list[tuple[str, s
         for number in random.sample(range(total), total):
             assert not (many / "sft.jsonl").exists()
             shard(many, number, total, rows=rows)
-        for name in DATA_SETS:
-            assert (many / name).read_bytes() == (one / name).read_bytes()
+        assert equal_data_sets(many, one)
         assert metrics(many) == metrics(one)
         for name in ("questions.jsonl", "answers.jsonl"):
             assert sorted((many / name).read_bytes().splitlines()) == sorted((one / name).read_bytes().splitlines())
@@ -374,8 +375,7 @@ def test_shards_begun_anew_replace_what_was_joined(tmp_path: Path, capsys: pytes
     shard(run, 1, 3, *anew)
     shard(run, 2, 3, *anew)
     assert generate(tmp_path / "one", ROWS, *anew) == 0
-    for name in DATA_SETS:
-        assert (run / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+    assert equal_data_sets(run, tmp_path / "one")
 
 
 def test_joined_data_of_other_settings_is_replaced_only_when_asked(
@@ -424,7 +424,6 @@ def test_an_array_of_three_gives_the_bytes_of_one_run_in_real_lean(lean_installe
         for task in (1, 2, 3)
     ]
     assert [task.wait() for task in tasks] == [0, 0, 0]
-    for name in DATA_SETS:
-        assert (tmp_path / "many" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
-        assert (tmp_path / "one" / name).stat().st_size > 0
+    assert equal_data_sets(tmp_path / "many", tmp_path / "one")
+    assert all((tmp_path / "one" / name).stat().st_size > 0 for name in DATA_SETS)
     assert metrics(tmp_path / "many")["allocation"] == metrics(tmp_path / "one")["allocation"]

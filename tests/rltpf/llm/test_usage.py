@@ -23,7 +23,7 @@ PRICED = LLMConfig(
             "judge": {"temperature": 0.0},
             "solver": {"model": "own", "prompt_price": 0.5, "completion_price": 0.0},
             "prover": {"base_url": "http://localhost/v1"},
-            "generator": {"backend": "replay"},
+            "generator": {"backend": "replay", "transcript": Path("t.jsonl")},
         }
     ),
 )

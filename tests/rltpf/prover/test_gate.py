@@ -76,15 +76,15 @@ ATTACKS = [
     *[(f"{word} X\n{T}", f"`{word}` belongs to the header") for word in ["import", "public", "meta"]],
     ("@[default_instance] instance : Foo Unit := x", "`default_instance` changes the statements after it"),
     # programs in the options of tactics
-    (T.replace("decide", "decide +«native»"), "`native` trusts compiled code"),
+    (T.replace("decide", "decide +«native»"), "`«` hides names or builds syntax"),
     (T.replace("decide", "decide (native := true)"), "`native` trusts compiled code"),
     (T.replace("decide", "decide (config := { native })"), "`native` trusts compiled code"),
     (T.replace("decide", "simp (config := {maxSteps := f 5})"), CONFIG),
     (T.replace("decide", "simp (config := c)"), CONFIG),
     (T.replace("decide", "solve_by_elim (config := {suspend := fun g => g.assumption *> pure true})"), CONFIG),
     *[
-        (T.replace("decide", f"x ({option} := fun g => g.assumption)"), f"the option `{name}` of a tactic {CODE}")
-        for option, name in [("suspend", "suspend"), ("«suspend»", "suspend"), ("preprocessors", "preprocessors")]
+        (T.replace("decide", f"x ({option} := fun g => g.assumption)"), f"the option `{option}` of a tactic {CODE}")
+        for option in ("suspend", "preprocessors")
     ],
     (T.replace("decide", "solve_by_elim (config := { suspend })"), CONFIG),
     (T.replace("decide", "solve_by_elim (suspend := .wait)"), f"the option `suspend` of a tactic {CODE}"),
@@ -92,6 +92,28 @@ ATTACKS = [
     (T.replace("decide", 'simp (maxSteps := (panic! "x" : Nat) + 1)'), STEPS),
     (T.replace("decide", "simp! +arith (maxSteps := depth 9)"), STEPS),
     (T.replace("decide", "simp (decide := true) (maxSteps := .wait)"), STEPS),
+    *[
+        (T.replace("decide", tactic), STEPS)
+        for tactic in ["simpa ! (maxSteps := f 5) using h", "simp?! (maxSteps := f 5)", "x (maxSteps := f 5)"]
+    ],
+    *[
+        (
+            T.replace("decide", f"{tactic} ({option} := f 5)"),
+            f"the option `{option}` of a tactic must be set to a literal",
+        )
+        for tactic, option in [
+            ("solve_by_elim*", "maxDepth"),
+            ("apply_assumption", "exfalso"),
+            ("lia", "ring"),
+            ("grobner", "x"),
+            ("lift_lets +merge", "proofs"),
+            ("grind => set_config", "splits"),
+            ("grind => finish", "splits"),
+            ("congr!", "x"),
+        ]
+    ],
+    ("@[simps (config := settings)] def f := x", CONFIG),
+    (T.replace("decide", "bv_decide?"), f"`bv_decide?` {CODE}"),
     (T.replace("decide", "conv => run_conv x"), f"`run_conv` {CODE}"),
     (T.replace("decide", "aesop (add safe tactic steps)"), f"an `aesop` rule that is a tactic {CODE}"),
     ("namespace Lean.Grind\n" + T, "`Lean` reaches Lean's own internals"),
@@ -114,6 +136,13 @@ ATTACKS = [
     (T.replace("decide", "rw [<--(by run_tac x)]"), "a comment right after `<` is ambiguous"),
     ("theorem x : a ≡ b [MODrun_cmd foo", "`MODrun_cmd` ends in a keyword that runs code or changes the syntax"),
     ('local notation "§x" => 1\n' + T, "the notation symbol `§x` mixes letters and signs, or is like a comment"),
+    *[
+        (
+            f'notation "{symbol}" x:65 => x\n' + T,
+            f"the notation symbol `{symbol}` mixes letters and signs, or is like a comment",
+        )
+        for symbol in (":=-", "=>-", "=>/", "⟩-", ",-", "π-", ";-")
+    ],
     ('local notation ")--" => 1\n' + T, "the notation symbol `)--` mixes letters and signs, or is like a comment"),
     # characters
     ("/- \u202e 5 -/ " + T, "the character U+202E is invisible or a control character"),
@@ -174,6 +203,16 @@ HONEST = [
     T.replace("decide", "apply (newGoals := .all) foo"),
     T.replace("decide", "simp (config := { decide := true\n  maxSteps := 5 })"),
     T.replace("decide", "simp (discharger := omega)"),
+    T.replace(
+        "decide", "exact (Nat.le.trans (n := x) (trans (b := y) h k)).elim (congr (f := g) (ext (a := x + y) h))"
+    ),
+    T.replace(
+        "decide", "let transform := fun x => x\n  have suspend := 1\n  linear_combination (exp := 2) (norm := simp) h"
+    ),
+    T.replace("decide", "aesop (rule_sets := [Sets, -default]) (add norm h)"),
+    "@[simps (config := .asFn)] def f := x\n" + T,
+    T.replace("decide", "--done\n  decide").replace(":= by", ":=-- why\n  by"),
+    T.replace("decide", "exact (fun x =>-- why\n  x) h"),
     "/- run_cmd #eval sorry axiom IO /- nested -/ -/\n" + T + "-- import Lean\n",
     'def s := "sorry #eval run_cmd"\n' + T,
     "set_option maxHeartbeats 400000 in\nset_option maxRecDepth 2000 in\n" + T,
@@ -207,6 +246,7 @@ def test_every_mode_refuses_forbidden_words(mode: Mode) -> None:
         "theorem target (xs : List Nat) (h : xs ≠ []) : ∃ x ys, xs = x :: ys",
         "theorem target : (fun x => x) = fun x : Nat => x",
         "-- what follows\ntheorem target : (3 == 4) = (5 == 6)",
+        "theorem target (n m : Nat) : match n, h : m with | 0, 1 => True | _, _ => n = 1 ∧ m = 2",
     ],
 )
 def test_honest_statements_pass(text: str) -> None:

@@ -144,6 +144,61 @@ def test_what_is_false_is_refuted_and_not_proved(prover: Prover, claim: str) -> 
     assert (report.status, report.reason) == ("rejected", "unproved")
 
 
+MATCH = "(match n with | 0 => 5 | k + 1 => k)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "proof"),
+    [
+        (f"theorem target (n : Nat) : {MATCH} = {MATCH}", "rfl"),
+        (f"theorem target (n : Nat) (h : n ≠ 0) : {MATCH} + 1 = n", "split <;> simp_all"),
+        (f"theorem target (n : Nat) (h : n = 4) : {MATCH} = 3", "subst h; rfl"),
+        (
+            "theorem target (o : Ordering) (h : o ≠ .lt) : (match o with | .lt => 5 | _ => 7) = 7",
+            "cases o <;> first | rfl | contradiction",
+        ),
+    ],
+)
+def test_a_match_of_the_statements_own_is_known_to_its_proof(prover: Prover, statement: str, proof: str) -> None:
+    report = asyncio.run(prover.prove(statement, proof=proof))
+    assert (report.status, report.closed_by) == ("verified", "model")
+
+
+def test_a_match_of_the_statements_own_is_refuted_by_a_value(prover: Prover) -> None:
+    assert asyncio.run(prover.refute(f"theorem target (n : Nat) : {MATCH} = 5")).verified
+    assert not asyncio.run(prover.refute(f"theorem target (n : Nat) (h : n = 6) : {MATCH} = 5")).verified
+    vacuous = asyncio.run(
+        prover.refute("theorem target (n : Nat) (h : match n with | 0 => False | _ => False) : n = 1")
+    )
+    assert vacuous.reason == "vacuous"
+
+
+@pytest.mark.parametrize("attribute", ["simp", "grind ="])
+def test_a_theorem_is_not_known_to_its_own_proof(prover: Prover, attribute: str) -> None:
+    report = asyncio.run(
+        prover.prove(f"@[{attribute}] theorem target (n : Nat) (h : n < 0) : {MATCH} = n + 1", proof="simp")
+    )
+    assert report.reason == "vacuous"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mutual\ndef even : Nat → Bool\n  | 0 => true\n  | n + 1 => odd n\ndef odd : Nat → Bool\n  | 0 => false\n"
+        "  | n + 1 => even n\nend\ntheorem target (n : Nat) : n + 0 = n := rfl\n",
+        "theorem target (n : Nat) : n + 0 = n := go n\nwhere\n  go (m : Nat) : m + 0 = m := rfl\n",
+        "set_option maxRecDepth 1000 in\nopen Nat in\ntheorem target (n : Nat) : n + 0 = n := rfl\n\n-- end\n/- end -/",
+        "section\nvariable (m : Nat)\nnamespace Own\ntheorem fact : m + 0 = m := rfl\nend Own\nend\n"
+        "theorem target (n : Nat) : n + 0 = n := Own.fact n",
+        "def down (n : Nat) : Nat := if h : n = 0 then 0 else down (n - 1)\ntermination_by n\ndecreasing_by omega\n"
+        "theorem target (n : Nat) : n + 0 = n := rfl",
+    ],
+    ids=["mutual", "where", "in", "section", "termination_by"],
+)
+def test_commands_of_several_parts_are_elaborated_whole(prover: Prover, text: str) -> None:
+    assert asyncio.run(prover.check("theorem target (n : Nat) : n + 0 = n", text)).verified
+
+
 def test_what_holds_for_some_values_alone_is_refuted_by_another(prover: Prover) -> None:
     statement = "theorem step (x y answer : Rat) (h1 : x = 5) (h2 : answer = x + y) : answer = 7"
     assert asyncio.run(prover.prove(statement)).reason == "unproved"

@@ -419,11 +419,11 @@ def test_closing_ends_what_is_being_asked(worker: KiminaWorker, script: Script) 
 # --- Setting up
 
 
-def _build(url: str | None, **settings: Any) -> Prover:
+def _build(url: str, **settings: Any) -> Prover:
     return build_prover(ProverConfig(toolchain="kimina", url=url, **{"cache": False, **settings}))
 
 
-def _fault(url: str | None, **settings: Any) -> str:
+def _fault(url: str, **settings: Any) -> str:
     with pytest.raises(InputError) as caught:
         asyncio.run(_build(url, **settings).close())
     (fault,) = caught.value.faults
@@ -524,8 +524,7 @@ def test_a_key_that_expires_ends_the_run(worker: KiminaWorker, script: Script) -
             ask(worker)
 
 
-def test_settings_that_do_not_fit(tmp_path: Path) -> None:
-    assert "needs prover.url" in _fault(None)
+def test_addresses_that_are_none() -> None:
     addresses = (
         "localhost:8000",
         "http://",
@@ -539,9 +538,6 @@ def test_settings_that_do_not_fit(tmp_path: Path) -> None:
     fault = _fault("http://me:s3cret@localhost:8000")
     assert "must not hold a password" in fault
     assert "s3cret" not in fault
-    assert "prover.project" in _fault("http://localhost:8000", project=tmp_path)
-    with pytest.raises(InputError, match=r"prover\.url needs prover\.toolchain: kimina"):
-        build_prover(ProverConfig(toolchain="embedded", url="http://localhost:8000"))
 
 
 def _saying(reply: Callable[[dict[str, Any], str, list[dict[str, Any]]], Reply]) -> Callable[[dict[str, Any]], Reply]:
@@ -635,13 +631,6 @@ def test_a_server_that_is_of_no_use_costs_one_line(
     assert f"prover.url: {url} " in output.err
     assert expected in output.err
     assert "s3cret" not in output.err
-
-
-def test_no_address(rows: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _check(rows) == 2
-    assert "needs prover.url" in capsys.readouterr().err
-    assert main(["lean", "check", str(rows), "--toolchain", "embedded", "--url", "http://localhost:8000"]) == 2
-    assert "prover.url needs prover.toolchain: kimina" in capsys.readouterr().err
 
 
 def test_a_key_that_expires_costs_one_line(rows: Path, script: Script, capsys: pytest.CaptureFixture[str]) -> None:

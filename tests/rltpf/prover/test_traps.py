@@ -40,7 +40,11 @@ TRAPS = {
     "class Known (p : Prop) : Prop where out : p\ntheorem t [Known (6 * 7 = 41)] : 6 * 7 = 41": {
         "instance_hypothesis",
         "goal_assumed",
+        "vacuous",
     },
+    "theorem t : Nat.div 7 2 = 3": {"nat_division"},
+    "theorem t (a b : Int) (h : a = 7) : Int.tdiv a b = Int.tdiv 7 b": {"int_division", "division_by_zero"},
+    "theorem t (a b : Nat) (h : b = 2) : Nat.mod a b < 2 ∧ Nat.div 6 b = 3": set(),
     "theorem t (x y : Rat) (h : x = 3) (h2 : y = 4) : x + 1 = 4": {"useless_hypothesis"},
     "theorem t : True": {"trivial"},
     "def answer : Nat := 48 / 2 + 48\ntheorem t : answer = 48 / 2 + 48": {"trivial"},

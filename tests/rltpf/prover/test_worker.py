@@ -114,7 +114,7 @@ class Repl:
 
     def ask(self, mode: str, **more: object) -> Answer:
         (self.folder / "mode").write_text(mode)
-        return self.worker.ask("check", {"statement": "s", **more})
+        return self.worker.ask("check", {"header": "", "statement": "s", **more})
 
     def pids(self) -> list[int]:
         return [int(pid) for pid in (self.folder / "pids").read_text().split()]
@@ -147,7 +147,7 @@ def test_an_answer_is_read_and_its_texts_are_shortened(repl: Repl) -> None:
     assert (answer.ok, answer.reason, answer.detail, answer.axioms) == (
         False,
         "replay",
-        '{"statement": "s"}',
+        '{"header": "", "statement": "s"}',
         ("propext",),
     )
     assert answer.messages == (LeanMessage("error", 2, 3, "x" * 4000),)
@@ -187,6 +187,18 @@ def test_a_process_is_renewed_when_its_own_memory_has_grown(repl: Repl, monkeypa
         repl.ask("grow")
     # 32 MiB a request: the third takes it above 80, and the fourth meets a new process.
     assert len(repl.pids()) == 2
+
+
+def test_a_process_is_not_used_again_where_text_could_reach_leans_own_library(repl: Repl) -> None:
+    for header in (
+        "import Mathlib",
+        "import Lean.Data.Rat",
+        "-- import Lean",
+        "import Init\n import all Lean.Elab",
+        "",
+    ):
+        repl.ask("good", header=header)
+    assert len(repl.pids()) == 3
 
 
 ANOMALIES = ["nonce", "no nonce", "junk", "deep", "list", "type", "time", "contradiction", "message", "two"]
@@ -277,7 +289,7 @@ def test_a_flood_on_stderr_does_not_block(repl: Repl) -> None:
 
 def test_a_program_that_cannot_be_started_is_a_crash(tmp_path: Path) -> None:
     with pytest.raises(WorkerError, match=r"^crash: /missing: No such file"):
-        Worker(Toolchain("fake", ("/missing",), tmp_path, "", "core"), 2).ask("check", {})
+        Worker(Toolchain("fake", ("/missing",), tmp_path, "", "core"), 2).ask("check", {"header": ""})
 
 
 def test_a_start_that_takes_too_long_is_no_time_out_of_the_check(
@@ -285,7 +297,7 @@ def test_a_start_that_takes_too_long_is_no_time_out_of_the_check(
 ) -> None:
     monkeypatch.setattr(worker_module, "START_SECONDS", 0.2)
     with pytest.raises(WorkerError, match=r"^crash: Lean did not start within 0.2 seconds"):
-        Worker(Toolchain("fake", ("/bin/sleep", "600"), tmp_path, "", "core"), 2).ask("check", {})
+        Worker(Toolchain("fake", ("/bin/sleep", "600"), tmp_path, "", "core"), 2).ask("check", {"header": ""})
 
 
 def test_a_fake_lake_carries_the_protocol(repl: Repl, tmp_path: Path) -> None:
@@ -296,7 +308,7 @@ def test_a_fake_lake_carries_the_protocol(repl: Repl, tmp_path: Path) -> None:
     command = (str(lake), "env", sys.executable, str(tmp_path / "repl.py"))
     (tmp_path / "mode").write_text("good")
     native = Worker(Toolchain("fake", command, tmp_path, "", "core"), 2)
-    assert native.ask("check", {}).ok
+    assert native.ask("check", {"header": ""}).ok
     native.close()
     assert not _runs(repl.pids()[0])
 

@@ -66,7 +66,7 @@ def test_trl_gets_the_arguments_in_one_form() -> None:
 @pytest.mark.parametrize(
     ("argv", "fault"),
     [
-        (NEEDED[:4], "`output_dir` is missing: add it to the YAML or pass --output_dir"),
+        (NEEDED[:4], "`output_dir` is missing: pass --output_dir"),
         (NEEDED[:2] + NEEDED[4:],
          "`dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id"),
         (

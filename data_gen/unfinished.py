@@ -1,0 +1,27 @@
+"""What infrastructure or the model kept from a verdict: one line for the reader, a row each in `unfinished.jsonl`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rltpf.records import Failure, canonical_json
+from rltpf.runs import RunDirectory
+
+_NAME = "unfinished.jsonl"
+
+
+def note_unfinished(run: RunDirectory, kind: str, failures: Sequence[Failure]) -> int:
+    """Write the failures, whose `stage` is the item's id, and say so; the exit code, 1 where there are any."""
+    if not failures:
+        (run.path / _NAME).unlink(missing_ok=True)
+        return 0
+    rows = [{"id": failure.stage, "reason": failure.reason, "detail": failure.detail} for failure in failures]
+    path = run.write(_NAME, "".join(f"{canonical_json(row)}\n" for row in rows))
+    first = failures[0]
+    print(
+        f"{len(failures)} {kind} without a verdict, which the same command takes up again; all are in {path}, "
+        f"the first is {first.stage}: {first.reason}: {' '.join(first.detail.split())}",
+        file=sys.stderr,
+    )
+    return 1
