@@ -112,19 +112,20 @@ def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.gold import read_gold
     from data_gen.prompting import with_version
     from data_gen.scoring import score
-    from data_gen.verdicts import judge_rows, judged_rows, read_rows, refuse_output, write_rows
+    from data_gen.verdicts import checked, judge_rows, judged_rows
     from rltpf.config import load
     from rltpf.errors import InputError
+    from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
 
     config = with_version(load(JudgeConfig, args.config, overrides))
-    rows = read_rows(args.input)
+    rows = read_rows(args.input, ("question", "answer"), checked)
     if args.gold is not None and args.output == "-":
         raise InputError("--output takes a file: with --gold standard output is for the table")
     output = args.output or ("-" if args.gold is None else None)
     if output is not None:
         refuse_output(output)
-    gold = read_gold(Path(args.gold), rows) if args.gold is not None else None
+    gold = read_gold(args.gold, rows) if args.gold is not None else None
     if args.dry_run:
         return show_judging(config, rows[0])
     with RunDirectory.open(config.output_dir, config, "judge", args.overwrite) as run:
@@ -141,11 +142,11 @@ def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
     from rich.console import Console
 
     from data_gen.findings import Finding, audit_rows, complaints, find_data_sets, read_rows, table, write_rows
-    from data_gen.verdicts import refuse_output
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
     from rltpf.prover import build_prover
     from rltpf.prover.commands import prover_config
+    from rltpf.rows import refuse_output
 
     refuse_overrides(overrides)
     if args.output == "-":

@@ -39,15 +39,7 @@ def sft_rows(allocations: Iterable[Allocation]) -> list[dict[str, Any]]:
     """Rows with `prompt` and `completion`: TRL computes the loss on completions alone for this shape, not for
     `messages`."""
     return [
-        {
-            "id": answer.id,
-            "question_id": answer.question_id,
-            "prompt": _user(answer.question),
-            "completion": _assistant(answer),
-            "verdict": answer.verdict,
-            "steps": _steps(answer),
-            "lean": answer.lean,
-        }
+        _row(answer, prompt=_user(answer.question), completion=_assistant(answer))
         for allocation in allocations
         for answer in allocation.sft
     ]
@@ -77,16 +69,12 @@ def dpo_rows(allocations: Iterable[Allocation]) -> list[dict[str, Any]]:
 def unpaired_rows(allocations: Iterable[Allocation]) -> list[dict[str, Any]]:
     """Rows with `prompt`, `completion` and `label`, true where verified: every answer that Lean decided."""
     return [
-        {
-            "id": answer.id,
-            "question_id": answer.question_id,
-            "prompt": _user(answer.question),
-            "completion": _assistant(answer),
-            "label": answer.verdict == "verified",
-            "verdict": answer.verdict,
-            "steps": _steps(answer),
-            "lean": answer.lean,
-        }
+        _row(
+            answer,
+            prompt=_user(answer.question),
+            completion=_assistant(answer),
+            label=answer.verdict == "verified",
+        )
         for allocation in allocations
         for answer in allocation.decided
     ]
@@ -153,12 +141,20 @@ def _steps(answer: Answer) -> list[dict[str, Any]]:
 
 def _stepwise(answer: Answer) -> dict[str, Any]:
     labelled = stepwise(answer.steps)
+    return _row(
+        answer,
+        prompt="".join(f"{text}\n" for text in (answer_prompt(answer.question), *labelled.given)),
+        completions=list(labelled.completions),
+        labels=list(labelled.labels),
+    )
+
+
+def _row(answer: Answer, **columns: Any) -> dict[str, Any]:
+    """What TRL reads of one answer, and what the audit does."""
     return {
         "id": answer.id,
         "question_id": answer.question_id,
-        "prompt": "".join(f"{text}\n" for text in (answer_prompt(answer.question), *labelled.given)),
-        "completions": list(labelled.completions),
-        "labels": list(labelled.labels),
+        **columns,
         "verdict": answer.verdict,
         "steps": _steps(answer),
         "lean": answer.lean,

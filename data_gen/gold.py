@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from data_gen.answers import parse_chain
 from data_gen.records import Verdict
-from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
+from rltpf.rows import first_faults, read_rows
 
 LABELS: tuple[Verdict, ...] = ("verified", "false", "error")
-MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -29,38 +27,23 @@ class Gold:
         return next((label for label in ("false", "error") if label in self.labels), "verified")
 
 
-def read_gold(path: Path, rows: Sequence[dict[str, Any]]) -> dict[str, Gold]:
+def read_gold(source: str, rows: Sequence[dict[str, Any]]) -> dict[str, Gold]:
     """The labels of each row by its id; raises `InputError` with a line for every fault."""
     texts = {row["id"]: chain.texts if (chain := parse_chain(row["answer"])) else () for row in rows}
-    found: dict[str, Gold] = {}
-    faults: list[str] = []
-    labelled: set[str] = set()
-    for place, row in read_jsonl(path):
-        if isinstance(row, str):
-            faults.append(f"{place}: {row}")
-            continue
-        name = row.get("id")
-        if fault := _fault(row, labelled, texts):
-            faults.append(f"{place}: {fault}")
-        else:
-            found[str(name)] = Gold(row.get("kind", ""), tuple(step["label"] for step in row["gold"]))
-        if isinstance(name, str):
-            labelled.add(name)
-    faults += [f"{path}: has no labels for the row {name!r}" for name in texts if name not in labelled]
-    if faults:
-        more = [f"{path}: {len(faults) - MOST_SHOWN} more faults"] if len(faults) > MOST_SHOWN else []
-        raise InputError(*faults[:MOST_SHOWN], *more)
+
+    def labelled(row: dict[str, Any]) -> tuple[str, Gold]:
+        if fault := _fault(row, texts):
+            raise ValueError(fault)
+        return row["id"], Gold(row.get("kind", ""), tuple(step["label"] for step in row["gold"]))
+
+    found = dict(read_rows(source, (), labelled))
+    if missing := [f"{source}: has no labels for the row {name!r}" for name in texts if name not in found]:
+        raise InputError(*first_faults(source, missing))
     return found
 
 
-def _fault(row: dict[str, Any], labelled: set[str], texts: dict[str, tuple[str, ...]]) -> str:
-    name, steps = row.get("id"), row.get("gold")
-    if not isinstance(name, str):
-        return f"id has to be a text, and is {name!r}"
-    if not is_text(row):
-        return "holds a lone surrogate, which is half a character"
-    if name in labelled:
-        return f"a second row with the id {name!r}"
+def _fault(row: dict[str, Any], texts: dict[str, tuple[str, ...]]) -> str:
+    name, steps = row["id"], row.get("gold")
     if name not in texts:
         return f"no row that is judged has the id {name!r}"
     if not isinstance(row.get("kind", ""), str):

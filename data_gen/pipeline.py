@@ -27,7 +27,6 @@ from data_gen.metrics import summarise
 from data_gen.prompting import Prompts
 from data_gen.questions import plain, reverse, without_repeats
 from data_gen.records import Answer, Question
-from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
@@ -39,6 +38,7 @@ from rltpf.prover.prover import Prover
 from rltpf.records import Failure, Problem, content_id
 from rltpf.runs import Journal, RunDirectory
 from rltpf.shards import WHOLE, Shard, note_input
+from rltpf.unfinished import note_unfinished
 
 
 class Generation:

@@ -9,10 +9,11 @@ from typing import Any
 from rich.console import Console
 
 from data_gen.agreement import answers, shown, steps, summary, wrong
-from data_gen.gold import MOST_SHOWN, Gold
+from data_gen.gold import Gold
 from rltpf.runs import RunDirectory
 
 SCORES = "gold.json"
+MOST_SHOWN = 20
 
 
 def score(run: RunDirectory, rows: Sequence[dict[str, Any]], gold: Mapping[str, Gold]) -> None:

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from eval.confounds import Pair, tokens
-from eval.score import Sample, by_row
+from eval.score import Sample, whole_rows
 from eval.sensitivity import Scored
 from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
@@ -42,8 +42,7 @@ def read_scores(folder: Path) -> dict[str, list[Sample]]:
         samples = [Sample.from_json(row) for _, row in read_jsonl(path) if isinstance(row, dict)]
     except ValueError as error:
         raise InputError(f"{path}: is not what `rltpf evaluate` writes: {' '.join(str(error).split())[:200]}") from None
-    whole = [row for row in by_row(samples).values() if all(sample.error is None for sample in row)]
-    return {row[0].question: row for row in whole}
+    return {row[0].question: row for row in whole_rows(samples).values()}
 
 
 def match(

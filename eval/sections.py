@@ -68,6 +68,7 @@ def questions(metrics: Mapping[str, Any], plot: str) -> Section:
 def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
     """The verdict table, the repairs iteration by iteration, and the allocation to training sets."""
     answers, rows, fates = metrics["answers"], metrics["iterations"], metrics["allocation"]
+    lengths = metrics["lengths"]["words"]
     counts = [
         (verdict, answers[verdict], md.share(answers[verdict], answers["in"]))
         for verdict in ("verified", "false", "error")
@@ -124,6 +125,7 @@ def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
             [
                 ("SFT rows (verified answers of questions without a false one)", fates["sft_rows"]),
                 ("DPO pairs (verified over false)", fates["dpo_pairs"]),
+                *((f"mean words, {side}", words["mean"]) for side, words in lengths.items() if words),
                 ("questions discarded (no verified answer to pair)", fates["discarded_questions"]),
                 ("questions in neither set (an answer ended as error)", fates["error_questions"]),
             ],

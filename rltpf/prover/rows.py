@@ -17,8 +17,8 @@ from rltpf.progress import Progress
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED
+from rltpf.rows import first_faults
 
-MOST_FAULTS = 20
 # Rows for each Lean process that are being checked or wait for a slower one before them. Of all rows in flight the
 # checks come first and the traps then, so with many of them the first row would be written late.
 IN_FLIGHT = 16
@@ -31,12 +31,10 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         faults += [f"{place}: {fault}" for fault in _row_faults(row)]
         if isinstance(row, dict):
             rows.append(row)
-    if len(faults) > MOST_FAULTS:
-        faults[MOST_FAULTS:] = [f"{path}: {len(faults) - MOST_FAULTS} more faults"]
     if not rows and not faults:
         faults = [f"{path}: holds no rows"]
     if faults:
-        raise InputError(*faults)
+        raise InputError(*first_faults(str(path), faults))
     return rows
 
 

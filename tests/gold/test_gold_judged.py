@@ -37,7 +37,7 @@ def judged(prover: Prover) -> list[dict[str, Any]]:
 
 
 def test_nothing_is_decided_wrongly_and_changed_calculations_are_found(judged: list[dict[str, Any]]) -> None:
-    compared = steps(judged, read_gold(CHAINS, judged))
+    compared = steps(judged, read_gold(str(CHAINS), judged))
     assert wrong(compared) == []
     assert not any(item.outcome == "verified" for item in compared)
     found = summary(compared)
@@ -77,7 +77,7 @@ def formalised(prover: Prover) -> list[dict[str, Any]]:
 
 
 def test_formalised_answers_of_every_kind(formalised: list[dict[str, Any]]) -> None:
-    gold = read_gold(FORMALISED, formalised)
+    gold = read_gold(str(FORMALISED), formalised)
     found = {(item.kind, item.label, item.outcome) for item in answers(formalised, gold)}
     assert found == {
         ("none", "verified", "verified"),
