@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from data_gen.answers import Chain, parse_chain
 from data_gen.arithmetic import wrong_calculations
+from data_gen.calculated import refuted_calculation
 from data_gen.formal import (
     RAT,
     FormalStep,
@@ -142,7 +143,7 @@ class _ChainJudge:
         self._telescope = telescope
         self._answer = answer
         self._chain = chain
-        self._texts = (*chain.steps, f"The answer is {chain.final}.")
+        self._texts = chain.texts
         self._settled: list[FormalStep] = []
         self._verdicts: list[StepVerdict] = []
         self._attempts: list[Attempt] = []
@@ -150,19 +151,7 @@ class _ChainJudge:
         self._consistent = False
 
     async def run(self, repairs: int) -> Judgement:
-        return await self._refuted_calculation() or await self._formalised(repairs)
-
-    async def _refuted_calculation(self) -> Judgement | None:
-        """The verdict on a chain with an explicit calculation whose negation Lean proves, from no hypotheses at all."""
-        for index, text in enumerate(self._texts):
-            for calculation in wrong_calculations(text):
-                denial = theorem(f"step_{index + 1}_denied", "", f"¬ ({proposition(calculation.claim)})")
-                proof, _ = await self._lean.proof_of(denial, "decide +kernel")
-                if proof is not None:
-                    verdicts = [StepVerdict(other, None, "unchecked") for other in self._texts]
-                    verdicts[index] = StepVerdict(text, calculation.claim, "false", "refuted_calculation", proof)
-                    return Judgement("false", "refuted_calculation", tuple(verdicts), (), self._lean.usage)
-        return None
+        return await refuted_calculation(self._lean, self._chain) or await self._formalised(repairs)
 
     async def _formalised(self, repairs: int) -> Judgement:
         for repair in range(repairs + 1):

@@ -17,8 +17,8 @@ from rltpf.progress import Progress
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED
+from rltpf.rows import first_faults
 
-MOST_FAULTS = 20
 # Rows for each Lean process that are being checked or wait for a slower one before them. Of all rows in flight the
 # checks come first and the traps then, so with many of them the first row would be written late.
 IN_FLIGHT = 16
@@ -36,12 +36,10 @@ def rows_without(faults_of: Callable[[dict[str, Any] | str], Sequence[str]], pat
         faults += [f"{place}: {fault}" for fault in faults_of(row)]
         if isinstance(row, dict):
             rows.append(row)
-    if len(faults) > MOST_FAULTS:
-        faults[MOST_FAULTS:] = [f"{path}: {len(faults) - MOST_FAULTS} more faults"]
     if not rows and not faults:
         faults = [f"{path}: holds no rows"]
     if faults:
-        raise InputError(*faults)
+        raise InputError(*first_faults(str(path), faults))
     return rows
 
 

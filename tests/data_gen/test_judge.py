@@ -117,7 +117,9 @@ def test_refuted_calculation_ends_the_chain_without_a_model(judged, text: str, c
 def test_word_of_the_arithmetic_is_no_verdict(judged, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     """Where Lean does not prove the negation, the answer goes on to the model, and the step is not verified either."""
     mistaken = Calculation("16 - 3 - 4 = 9", "16 - 3 - 4 = 9", Fraction(10), holds=False)
-    monkeypatch.setattr("data_gen.judge.wrong_calculations", lambda text: [mistaken] if "sells" in text else [])
+    for module in ("calculated", "judge"):
+        name = f"data_gen.{module}.wrong_calculations"
+        monkeypatch.setattr(name, lambda text: [mistaken] if "sells" in text else [])
     judgement, script = judged(RIGHT, [SOLD, EARNED, entry("answer = 18")], repairs=0)
     assert (judgement.verdict, judgement.reason) == ("error", "calculation")
     assert len(script.requests) == 1
@@ -224,7 +226,7 @@ def test_hostile_proof_is_refused_before_lean(judged) -> None:  # type: ignore[n
 
 
 def test_judge_cannot_be_argued_into_another_claim(judged) -> None:  # type: ignore[no-untyped-def]
-    answer = "Step 1: She sells 16 eggs - 3 - 4 = 10.\nStep 2: She earns 9 * 2 = 18 dollars.\nThe answer is 18."
+    answer = "Step 1: She sells 16 eggs less 3 and 4 = 10.\nStep 2: She earns 9 * 2 = 18 dollars.\nThe answer is 18."
     judgement, _ = judged(answer, [SOLD, EARNED, entry("answer = 18")], [SOLD, EARNED, entry("answer = 18")], repairs=1)
     assert (judgement.verdict, judgement.reason) == ("error", "drift")
 
@@ -264,11 +266,11 @@ def test_answer_without_steps_is_never_judged(judged) -> None:  # type: ignore[n
     ("text", "claim", "verdict", "reason"),
     [
         ("Half of the 7 left over is 7 / 2 = 3.", "7 / 2 = 3", "false", "refuted"),  # holds over the naturals
-        ("She is short by 3 eggs - 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
+        ("She is short by 3 eggs less 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
         ("She splits 5 / 0 = 0 of them.", "5 / 0 = 0", "error", "drift"),  # holds in Lean
         ("It is 16 / (3 - 3) = 0.", "eggs / (eaten - eaten) = 0", "error", "division_by_zero"),
         ("The root is 9 ^ (2 / 3) = 1.", "9 ^ (2 / 3) = 1", "error", "foreign_term"),  # natural exponents
-        ("She is short by 3 eggs - 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
+        ("She is short by 3 eggs less 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
     ],
 )
 def test_lean_notation_does_not_verify_wrong_prose(judged, text: str, claim: str, verdict: str, reason: str) -> None:  # type: ignore[no-untyped-def]
