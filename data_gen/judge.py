@@ -31,6 +31,7 @@ from data_gen.formal import (
     step_binders,
     step_terms,
     theorem,
+    unstated,
     variables,
 )
 from data_gen.lean import LeanSession, with_proof
@@ -235,7 +236,11 @@ class _ChainJudge:
             if len(self._chain.steps) > 1 and all(previous.claim is None for previous in before):
                 raise Refusal("no_claims", "No step but the final one has a claim.")
         else:
-            check_step(self._texts[index], step, " ".join((self._question, *self._texts[:index])))
+            check_step(self._texts[index], step, self._context(index))
+
+    def _context(self, index: int) -> str:
+        """What was said before an entry."""
+        return " ".join((self._question, *self._texts[:index]))
 
     async def _judge_entries(self, steps: Sequence[FormalStep]) -> Verdict:
         """Judges the open entries in order; settles the good ones, stops at a false one, refuses at an error."""
@@ -262,6 +267,13 @@ class _ChainJudge:
             if wrong := wrong_calculations(text):
                 # Lean did not come to refute it before, and holds the claim to be true: it is not this step's.
                 raise Refusal("calculation", f"The step says `{wrong[0]}`, which the claim `{step.claim}` leaves out.")
+            # `run := sprints * times * meters` fits `9 * 60 = 540`, and says nothing of the 9 that is from nowhere.
+            if unknown := unstated(text, step, self._context(len(self._settled))):
+                raise Refusal(
+                    "unstated",
+                    f"The step calculates with {min(unknown)}, which neither the question nor an earlier step gives: "
+                    "the entry has to claim which quantity that is, or to use the number.",
+                )
             return StepVerdict(text, step.claim, "verified", lean=proof)
         disproof = await self._disproof(step, step.claim)
         if disproof is not None:

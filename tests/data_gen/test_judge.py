@@ -88,6 +88,23 @@ def test_wrong_claim_is_false_and_stops_the_chain(judged) -> None:  # type: igno
     assert len(script.requests) == 1
 
 
+def test_number_from_nowhere_has_to_be_claimed(judged) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: She sells 16 - 7 = 9 eggs.\nThe answer is 18."
+    judgement, _ = judged(answer, [SOLD, entry("answer = 18")], repairs=0)
+    assert (judgement.verdict, judgement.reason) == ("error", "unstated")
+    assert "calculates with 7, which neither" in judgement.attempts[0].complaint
+    claimed = {**SOLD, "claim": "eaten + baked = 7 ∧ sold = 9"}
+    judgement, _ = judged(answer, [SOLD, entry("answer = 18")], [claimed, entry("answer = 18")])
+    assert (judgement.verdict, outcomes(judgement)) == ("verified", ["verified", "verified"])
+
+
+def test_wrong_number_from_nowhere_is_refuted(judged) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: She sells 17 - 8 = 9 eggs.\nThe answer is 18."
+    claimed = {**SOLD, "claim": "eaten + baked = 8 ∧ eggs = 17 ∧ sold = 9"}
+    judgement, _ = judged(answer, [claimed, entry("answer = 18")])
+    assert (judgement.verdict, judgement.reason) == ("false", "refuted")
+
+
 @pytest.mark.parametrize(
     ("text", "claim", "goal"),
     [
