@@ -60,12 +60,13 @@ def register(subparsers: Any) -> None:
     rpe.set_defaults(run=run_rpe)
     report = subparsers.add_parser(
         "report",
-        help="one page with plots about a run",
+        help="one page with plots about a run, or a table that compares several",
         description="Reads data/, sft/, dpo/ and eval/NAME/ of a run folder, whichever are there, and writes report.md "
-        "and plots/*.png into it.",
-        epilog="example: rltpf report runs/demo",
+        "and plots/*.png into it. Of several folders, which may also be runs of one command each (generate, train, "
+        "evaluate), it prints one table and writes nothing.",
+        epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft",
     )
-    report.add_argument("run_dir", metavar="RUN_DIR", help="folder of the run")
+    report.add_argument("run_dirs", metavar="RUN_DIR", nargs="+", help="folder of a run")
     report.set_defaults(run=run_report)
 
 
@@ -145,14 +146,18 @@ def run_rpe(args: argparse.Namespace, overrides: list[str]) -> int:
 
 
 def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
-    """Write the report and print its summary and place; the exit code."""
+    """Write a run's report and print its summary and place, or print how several compare; the exit code."""
     from pathlib import Path
 
+    from eval.comparison import compare
     from eval.report import write_report
     from rltpf.cli import refuse_overrides
 
     refuse_overrides(overrides)
-    path = write_report(Path(args.run_dir))
+    if len(args.run_dirs) > 1:
+        print(compare([Path(folder) for folder in args.run_dirs]))
+        return 0
+    path = write_report(Path(args.run_dirs[0]))
     print(path.read_text(encoding="utf-8").partition("\n## ")[0].rstrip())
     print(f"\nreport: {path}")
     return 0

@@ -204,7 +204,7 @@ def scores(entries: Sequence[Score]) -> Section:
             entry.name,
             f"{entry.metrics['benchmark']['name']} v{entry.metrics['benchmark']['version']}",
             entry.metrics["n"],
-            *(_plus_minus(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
+            *(plus_minus(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
             f"{entry.metrics['no_answer']['strict']} / {entry.metrics['no_answer']['lenient']}",
             entry.metrics["cut_by_max_tokens"],
         )
@@ -221,7 +221,7 @@ def scores(entries: Sequence[Score]) -> Section:
         "mathematics."
         + (" *RPE* compares it in Lean, where both answers are expressions." if "rpe" in verdicts else ""),
     ]
-    strict = ", ".join(f"{entry.name} {_plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
+    strict = ", ".join(f"{entry.name} {plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
     summary = f"Greedy pass@1, strict: {strict}."
     pairs = [pair for pair in itertools.combinations(entries, 2) if _comparable(*pair)]
     if not pairs:
@@ -252,7 +252,8 @@ def scores(entries: Sequence[Score]) -> Section:
     return Section("Scores", "\n\n".join(parts), f"{summary} {reading}")
 
 
-def _plus_minus(score: Mapping[str, Any] | None) -> str:
+def plus_minus(score: Mapping[str, Any] | None) -> str:
+    """A score in percent with its standard error, as a table has it; `-` for none."""
     if score is None:
         return "-"
     error = "" if score["stderr"] is None else f" ± {100 * score['stderr']:.1f}"

@@ -432,6 +432,11 @@ ARGUMENTS = [
     ),
     Bad("merging no shards", "merge folder", "folder: holds no shards: --num_shards and --shard_id make them"),
     Bad(
+        "report of several",
+        "report folder t.yaml",
+        "folder: nothing to report: it has no metrics.json or log_history.jsonl of a run",
+    ),
+    Bad(
         "report of nothing", "report folder", "folder: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run"
     ),
 ]
