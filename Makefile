@@ -47,9 +47,11 @@ test-vllm: setup $(INSTALLED_VLLM)
 	$(BIN)/python -m rltpf.smollm2
 	$(VENV_VLLM)/bin/pytest tests/vllm
 
-# Records the demo's transcript anew from demo/teacher/*.yaml, with real Lean; needed after every change of a prompt.
+# Records the transcripts of demo and gold anew from what was authored, with real Lean; needed after every change of a
+# prompt.
 transcript: setup
 	$(BIN)/python -m demo.record
+	$(BIN)/python -m gold.record
 
 clean:
 	rm -rf $(VENV) $(VENV_VLLM) runs

@@ -19,6 +19,11 @@ class Chain:
     steps: tuple[str, ...]
     final: str
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All that it claims, in order: its steps and, as one more, its final answer."""
+        return (*self.steps, f"The answer is {self.final}.")
+
 
 def parse_chain(answer: str) -> Chain | None:
     """The steps of an answer; None unless it is step lines followed by exactly one line `The answer is N.`

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from data_gen.units import UNIT, may_convert, mixed
 from rltpf.numbers import plain_signs
 
 
@@ -33,7 +34,7 @@ class Calculation:
 
 def calculations(text: str) -> list[Calculation]:
     """The explicit calculations of a text: those of `<<...>>`, then those of the prose around them."""
-    found = [_read(match[0], match[1].strip()) for match in _ANNOTATION.finditer(text)]
+    found = [_read(match[0], match[1].strip(), text) for match in _ANNOTATION.finditer(text)]
     found += _in_prose(_ANNOTATION.sub("", text))
     for words, reason in ((_VAGUE, "rounding word"), (_TAKEN_BACK, "taken back")):
         if words.search(text):
@@ -60,24 +61,38 @@ _EQUALS = rf"(?:(?:\$|\\\)){_SPACE})?(?:(?<![<>!:≠=])=(?![=>])|\bequals\b|\bis
 _BRACKET = rf"\((?={_SPACE}[-(0-9.$€£\\])|\)"
 _SIGN = rf"\\?%|{_OPERATOR}|{_BRACKET}|\bof(?={_SPACE}[0-9.$€£(\\])"
 _TOKEN = re.compile(
-    rf"{_SPACE}(?:(?P<fraction>{_FRACTION})|(?P<amount>{_AMOUNT})|(?P<equals>{_EQUALS})|(?P<sign>{_SIGN})){_SPACE}"
+    rf"{_SPACE}(?:(?P<fraction>{_FRACTION})|(?P<amount>{_AMOUNT})|(?P<equals>{_EQUALS})|(?P<sign>{_SIGN})|{UNIT})"
+    rf"{_SPACE}"
 )
 # As many tokens as follow each other: what is around them says whether they are a whole calculation.
 _RUN = re.compile(
-    rf"(?:(?<![\w.,:%])(?:{_FRACTION}|{_AMOUNT}|\()|(?<![<>!:≠=])=(?![=>]))"
-    rf"(?:{_SPACE}(?:{_FRACTION}|{_AMOUNT}|{_EQUALS}|{_SIGN}))*"
+    rf"(?:(?:(?<![\w.,:%])|(?<=[a-z]{{3}}:))(?:{_FRACTION}|{_AMOUNT}|\()|(?<![<>!:≠=])=(?![=>]))"
+    rf"(?:{_SPACE}(?:{_FRACTION}|{_AMOUNT}|{_EQUALS}|{_SIGN}|{UNIT}))*"
 )
 # What is calculated comes after the first `=`: "the cost of 3 is 3 * 5 = 15".
-_NAMED = re.compile(rf"(?:{_AMOUNT})?(?:\\?%)?{_SPACE}(?:{_EQUALS})")
+_NAMED = re.compile(rf"(?:{_AMOUNT})?(?:\\?%)?{_SPACE}(?:{UNIT}{_SPACE})?(?:{_EQUALS})")
 _ANNOTATION = re.compile(r"<<([^<>]*)>>")
 _MEANT = {"×": "*", "·": "*", "x": "*", r"\times": "*", r"\cdot": "*", "÷": "/", r"\div": "/", r"\%": "%"}
 _FORM = "not one expression on each side"
 # More of either are no calculations of word problems, and Python and Lean have limits of their own.
 _MOST_TOKENS, _MOST_DIGITS = 100, 20
+# Into how many a whole is cut without a word.
+_MOST_PARTS = 20
 
+# "a profit of 70 - 40 = 30" is the profit itself, "half of 10 + 4 = 9" is not half of the calculation.
+_OF = (
+    "".join(
+        rf"(?<!\b{noun} )"
+        for noun in (
+            *("total", "profit", "cost", "price", "amount", "distance", "length", "width", "height", "area", "volume"),
+            *("speed", "weight", "value", "balance", "loss", "discount", "score", "salary", "income", "elevation"),
+        )
+    )
+    + "of"
+)
 # Before a calculation these take its first number for themselves: "half of 10 + 4 = 9", "14, 400 / 80 = 180".
 _TAKES_A_NUMBER = re.compile(
-    r"(?:\b(?:(?<!\ba total )of|times|plus|minus|by|than|half|twice|double|triple|per|x|log|ln|sin|cos|tan|root|mod|"
+    rf"(?:\b(?:{_OF}|times|plus|minus|by|than|half|twice|double|triple|per|x|log|ln|sin|cos|tan|root|mod|"
     r"not|if)"
     r"(?:\s+(?:the|all|his|her|its|their|these|those))?|"
     r"\b(?:day|week|month|year|number)s?|\d\s+and|\d\s*[,!]|\\[a-z]+|n['’]t|[-+*/×÷·^%=)}\]√\d½¼¾]|[-+*/×÷·^]\s*\.)\s*[(]?\s*$",
@@ -101,8 +116,13 @@ _VAGUE = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:wrong|wrongly|incorrect|incorrectly|mistake|mistaken|oops|correction)\b|\bwait[,.!:]", re.IGNORECASE
 )
-# Between cents and dollars, minutes and hours, and so on.
-_CONVERSIONS = {7, 12, 16, 24, 36, 52, 60, 100, 365, 1000, 1440, 2000, 3600, 10_000, 10**6, 10**9}
+# "3 bags with 5 pears + 2 pears = 17": what is counted may be only the end of what is meant.
+_COUNTS = re.compile(UNIT)
+_JOINED = re.compile(
+    r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|both|each|every)\b)"
+    r"(?:(?!\b(?:so|because|then|means?|total|is|are)\b)[^.;:=\d]){0,30}$",
+    re.IGNORECASE,
+)
 
 
 def _in_prose(written: str) -> Iterator[Calculation]:
@@ -113,16 +133,19 @@ def _in_prose(written: str) -> Iterator[Calculation]:
         if not re.search(_OPERATOR + r"|\bof\b|\\d?frac", match[0]) or not re.search(_EQUALS, match[0]):
             continue
         before = text[max(0, start - 40) : start]
-        if not _NAMED.match(match[0]) and _TAKES_A_NUMBER.search(before):
+        joined = _COUNTS.search(match[0]) and _JOINED.search(before)
+        if not _NAMED.match(match[0]) and (joined or _TAKES_A_NUMBER.search(before)):
             yield Calculation(run, reason="goes on before it")
         elif _GOES_ON.match(text, end) or (re.search(r"\bis\b", match[0]) and not _ENDS.match(text, end)):
             yield Calculation(run, reason="goes on after it")
+        elif mixed(match[0], text[end:]):
+            yield Calculation(run, reason="may be of different units")
         else:
-            yield _read(run, match[0])
+            yield _read(run, match[0], text)
 
 
-def _read(written: str, text: str) -> Calculation:
-    """The calculation of a text that holds nothing else."""
+def _read(written: str, text: str, context: str) -> Calculation:
+    """The calculation of a text that holds nothing else, out of a context."""
     try:
         tokens = _tokens(plain_signs(text))
         if len(tokens) > _MOST_TOKENS:
@@ -135,13 +158,13 @@ def _read(written: str, text: str) -> Calculation:
     if not pairs:
         return Calculation(written, reason="nothing is calculated")
     for left, right in pairs:
-        if left.value != right.value and (doubt := _doubt(left, right)):
+        if left.value != right.value and (doubt := _doubt(left, right, context)):
             return Calculation(written, reason=doubt)
     claim = " ∧ ".join(f"{left.lean} = {right.lean}" for left, right in pairs)
     return Calculation(written, claim, pairs[0][0].value, all(left.value == right.value for left, right in pairs))
 
 
-def _doubt(left: _Side, right: _Side) -> str:
+def _doubt(left: _Side, right: _Side, context: str) -> str:
     """Why two sides that differ may be right all the same; empty where nothing says so."""
     if left.mixed or right.mixed:
         return "percentages and numbers"
@@ -149,7 +172,7 @@ def _doubt(left: _Side, right: _Side) -> str:
         return "brackets left out"
     if _rounded(left.value, left, right) or (right.is_percentage and _rounded(left.value / 100, left, right)):
         return "rounded"
-    if left.value and right.value and {left.value / right.value, right.value / left.value} & _CONVERSIONS:
+    if may_convert(left.value, right.value, context):
         return "may be in another unit"
     # `1/4 = 8` may say that a quarter of the whole is 8, and `3/3 - 2/3 = 1/3 of 150` which part of it is left.
     if (left.is_fraction and right.value >= 1) or right.is_share:
@@ -180,7 +203,7 @@ class _LeftAlone(Exception):
 
 
 def _tokens(text: str) -> list[str]:
-    """Numerals, `+ - * / % ( ) =` and `of`; raises `_LeftAlone` at anything else."""
+    """Numerals, `+ - * / % ( ) =` and `of`, without units; raises `_LeftAlone` at anything else."""
     found: list[str] = []
     position = 0
     while position < len(text):
@@ -193,8 +216,10 @@ def _tokens(text: str) -> list[str]:
             found += ["(", _numeral(over), "/", _numeral(under), ")"]
         elif match["amount"]:
             found.append(_numeral(match["amount"]))
-        else:
-            found.append("=" if match["equals"] else _MEANT.get(match["sign"], match["sign"]))
+        elif match["equals"]:
+            found.append("=")
+        elif match["sign"]:
+            found.append(_MEANT.get(match["sign"], match["sign"]))
     return found
 
 
@@ -245,7 +270,7 @@ class _Side:
 
     @property
     def is_fraction(self) -> bool:
-        return self._tokens[1:-1] == ["/"] and 0 < self.value < 1
+        return self._tokens[1:-1] == ["/"] and 0 < self.value < 1 and Fraction(self._tokens[2]) <= _MOST_PARTS
 
     @property
     def scales_decimals(self) -> bool:

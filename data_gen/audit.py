@@ -157,7 +157,7 @@ def _goal(number: int, step: StepVerdict) -> tuple[str, str]:
 def _check_steps(answer: Judged) -> None:
     """Refuses steps that are not the prose's, or whose outcomes do not make the verdict that the row needs."""
     chain = parse_chain(answer.prose)
-    if chain is None or [step.text for step in answer.steps] != [*chain.steps, f"The answer is {chain.final}."]:
+    if chain is None or tuple(step.text for step in answer.steps) != chain.texts:
         raise Refusal("prose", "the steps are not those of the answer")
     if answer.verdict != answer.needed:
         raise Refusal("verdict", f"the verdict is {answer.verdict}, and the answer's place needs {answer.needed}")

@@ -38,11 +38,21 @@ def register(subparsers: Any) -> None:
         "judge",
         help="Lean's verdict on every step of given answers",
         description="Reads rows with `id`, `question`, `answer` and optionally `formal` (the question's telescope), "
-        "and adds `verdict`, `steps` and `iterations`.",
+        "and adds `verdict`, `steps` and `iterations`. Without an `llm` section no model is asked: calculations alone "
+        "are judged, and no answer is verified.",
         epilog="example: rltpf judge answers.jsonl --config configs/generate/judge.yaml --output verdicts.jsonl",
     )
     judge.add_argument("input", metavar="INPUT", help="JSONL file, or - for standard input")
-    judge.add_argument("--output", metavar="FILE", default="-", help="where the rows go (default: standard output)")
+    judge.add_argument(
+        "--output", metavar="FILE", help="where the rows go (default: standard output, and with --gold nowhere)"
+    )
+    judge.add_argument(
+        "--gold",
+        metavar="FILE",
+        help="score the verdicts: JSONL file with the `id` of each row and `gold`, a list of `text` and `label` "
+        "(verified, false, error, or null for none) of each step and of the final answer; with `kind`, also by kind. "
+        "Prints a table, and writes output_dir/gold.json",
+    )
     add_config_arguments(judge, "data_gen.config:JudgeConfig")
     judge.set_defaults(run=run_judge)
 
@@ -99,20 +109,32 @@ def run_merge(args: argparse.Namespace, overrides: list[str]) -> int:
 def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import JudgeConfig
     from data_gen.dry_run import show_judging
+    from data_gen.gold import read_gold
     from data_gen.prompting import with_version
+    from data_gen.scoring import score
     from data_gen.verdicts import checked, judge_rows, judged_rows
     from rltpf.config import load
+    from rltpf.errors import InputError
     from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
 
     config = with_version(load(JudgeConfig, args.config, overrides))
     rows = read_rows(args.input, ("question", "answer"), checked)
-    refuse_output(args.output)
+    if args.gold is not None and args.output == "-":
+        raise InputError("--output takes a file: with --gold standard output is for the table")
+    output = args.output or ("-" if args.gold is None else None)
+    if output is not None:
+        refuse_output(output)
+    gold = read_gold(args.gold, rows) if args.gold is not None else None
     if args.dry_run:
         return show_judging(config, rows[0])
     with RunDirectory.open(config.output_dir, config, "judge", args.overwrite) as run:
         code = asyncio.run(judge_rows(config, run, rows))
-        write_rows(judged_rows(run, rows), args.output)
+        judged = judged_rows(run, rows)
+        if output is not None:
+            write_rows(judged, output)
+        if gold is not None and code == 0:
+            score(run, judged, gold)
         return code
 
 

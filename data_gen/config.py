@@ -64,8 +64,8 @@ class GenerateConfig(Config):
 class JudgeConfig(Config):
     output_dir: Path
     """Run directory of the verdicts; judging that was stopped continues here."""
-    llm: LLMConfig
-    """The formaliser."""
+    llm: LLMConfig | None = None
+    """The formaliser. None: no model is asked, and calculations alone are judged: no answer is then verified."""
     prover: ProverConfig = ProverConfig()
     """The Lean that judges."""
     repairs: int = Field(5, ge=0)

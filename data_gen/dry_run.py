@@ -30,6 +30,9 @@ def show_generation(config: GenerateConfig) -> int:
 
 def show_judging(config: JudgeConfig, row: dict[str, Any]) -> int:
     """Print what judging these rows would start with; the exit code."""
+    if config.llm is None:
+        print(dump(config))
+        return 0
     formal = {"telescope": row["formal"]} if row.get("formal") else {}
     _show(config, {}, question=row["question"], answer=row["answer"], **formal)
     return 0

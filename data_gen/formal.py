@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from data_gen.terms import ForeignTerm, check_term, denominators, has_names
-from rltpf.numbers import asserted_results, mentioned, numerals, parse_value, stated, states_a_number
+from rltpf.numbers import asserted_results, mentioned, numerals, operands, parse_value, stated, states_a_number
 from rltpf.prover.gate import gate
 from rltpf.records import Record
 
@@ -225,6 +225,15 @@ def check_step(step: str, formal: FormalStep, context: str) -> None:
             raise Refusal(
                 "drift", f"The step says `= {max(readings)}`, but the claim `{formal.claim}` does not say so."
             )
+
+
+def unstated(step: str, formal: FormalStep, context: str) -> set[Fraction]:
+    """The numbers that a prose step calculates with and that no one has given or worked out: neither the question and
+    the earlier steps, which are the `context`, nor the step's other calculations, nor its entry."""
+    entry = numerals(" ".join((formal.claim or "", *(definition.value for definition in formal.definitions))))
+    known = entry.union(mentioned(context), *asserted_results(step))
+    # A percentage may be a fraction in the entry.
+    return {value for value in operands(step) - known if not {value / 100, value * 100} & entry}
 
 
 def _numerals(term: str, definitions: Sequence[Definition]) -> set[Fraction]:

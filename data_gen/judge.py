@@ -16,6 +16,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from data_gen.answers import Chain, parse_chain
 from data_gen.arithmetic import wrong_calculations
+from data_gen.calculated import refuted_calculation
 from data_gen.formal import (
     RAT,
     FormalStep,
@@ -30,6 +31,7 @@ from data_gen.formal import (
     step_binders,
     step_terms,
     theorem,
+    unstated,
     variables,
 )
 from data_gen.lean import LeanSession, with_proof
@@ -142,7 +144,7 @@ class _ChainJudge:
         self._telescope = telescope
         self._answer = answer
         self._chain = chain
-        self._texts = (*chain.steps, f"The answer is {chain.final}.")
+        self._texts = chain.texts
         self._settled: list[FormalStep] = []
         self._verdicts: list[StepVerdict] = []
         self._attempts: list[Attempt] = []
@@ -150,19 +152,7 @@ class _ChainJudge:
         self._consistent = False
 
     async def run(self, repairs: int) -> Judgement:
-        return await self._refuted_calculation() or await self._formalised(repairs)
-
-    async def _refuted_calculation(self) -> Judgement | None:
-        """The verdict on a chain with an explicit calculation whose negation Lean proves, from no hypotheses at all."""
-        for index, text in enumerate(self._texts):
-            for calculation in wrong_calculations(text):
-                denial = theorem(f"step_{index + 1}_denied", "", f"¬ ({proposition(calculation.claim)})")
-                proof, _ = await self._lean.proof_of(denial, "decide +kernel")
-                if proof is not None:
-                    verdicts = [StepVerdict(other, None, "unchecked") for other in self._texts]
-                    verdicts[index] = StepVerdict(text, calculation.claim, "false", "refuted_calculation", proof)
-                    return Judgement("false", "refuted_calculation", tuple(verdicts), (), self._lean.usage)
-        return None
+        return await refuted_calculation(self._lean, self._chain) or await self._formalised(repairs)
 
     async def _formalised(self, repairs: int) -> Judgement:
         for repair in range(repairs + 1):
@@ -246,7 +236,11 @@ class _ChainJudge:
             if len(self._chain.steps) > 1 and all(previous.claim is None for previous in before):
                 raise Refusal("no_claims", "No step but the final one has a claim.")
         else:
-            check_step(self._texts[index], step, " ".join((self._question, *self._texts[:index])))
+            check_step(self._texts[index], step, self._context(index))
+
+    def _context(self, index: int) -> str:
+        """What was said before an entry."""
+        return " ".join((self._question, *self._texts[:index]))
 
     async def _judge_entries(self, steps: Sequence[FormalStep]) -> Verdict:
         """Judges the open entries in order; settles the good ones, stops at a false one, refuses at an error."""
@@ -273,6 +267,13 @@ class _ChainJudge:
             if wrong := wrong_calculations(text):
                 # Lean did not come to refute it before, and holds the claim to be true: it is not this step's.
                 raise Refusal("calculation", f"The step says `{wrong[0]}`, which the claim `{step.claim}` leaves out.")
+            # `run := sprints * times * meters` fits `9 * 60 = 540`, and says nothing of the 9 that is from nowhere.
+            if unknown := unstated(text, step, self._context(len(self._settled))):
+                raise Refusal(
+                    "unstated",
+                    f"The step calculates with {min(unknown)}, which neither the question nor an earlier step gives: "
+                    "the entry has to claim which quantity that is, or to use the number.",
+                )
             return StepVerdict(text, step.claim, "verified", lean=proof)
         disproof = await self._disproof(step, step.claim)
         if disproof is not None:

@@ -1,4 +1,4 @@
-"""`rltpf evaluate`, `rltpf sensitivity` and `rltpf report`."""
+"""`rltpf evaluate`, `rltpf sensitivity`, `rltpf rpe` and `rltpf report`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 
 def register(subparsers: Any) -> None:
-    """Add `evaluate`, `sensitivity` and `report` to the subparsers of the command line."""
+    """Add `evaluate`, `sensitivity`, `rpe` and `report` to the subparsers of the command line."""
     from rltpf.cli import add_config_arguments
+    from rltpf.prover.commands import add_row_options
 
     evaluate = subparsers.add_parser(
         "evaluate",
@@ -47,14 +48,25 @@ def register(subparsers: Any) -> None:
     )
     sensitivity.add_argument("--output", metavar="DIR", required=True, help="where the results go")
     sensitivity.set_defaults(run=run_sensitivity)
+    rpe = subparsers.add_parser(
+        "rpe",
+        help="is each row's formal answer the known one?",
+        description="Reads JSON lines with id, answer_type, intros, header (Lean's `open` lines, or null; trusted), "
+        "submission (a term, or `answer = term`) and formal_answer (a proposition about `answer`), and writes each row "
+        "with equivalent, closed_by, reason, detail, seconds and toolchain added, in the order of the input. Verdicts "
+        "are kept in the cache folder, so a command that was stopped is started again and soon where it was.",
+    )
+    add_row_options(rpe)
+    rpe.set_defaults(run=run_rpe)
     report = subparsers.add_parser(
         "report",
-        help="one page with plots about a run",
+        help="one page with plots about a run, or a table that compares several",
         description="Reads data/, sft/, dpo/ and eval/NAME/ of a run folder, whichever are there, and writes report.md "
-        "and plots/*.png into it.",
-        epilog="example: rltpf report runs/demo",
+        "and plots/*.png into it. Of several folders, which may also be runs of one command each (generate, train, "
+        "evaluate), it prints one table and writes nothing.",
+        epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft",
     )
-    report.add_argument("run_dir", metavar="RUN_DIR", help="folder of the run")
+    report.add_argument("run_dirs", metavar="RUN_DIR", nargs="+", help="folder of a run")
     report.set_defaults(run=run_report)
 
 
@@ -115,15 +127,37 @@ def run_sensitivity(args: argparse.Namespace, overrides: list[str]) -> int:
     return 0
 
 
+def run_rpe(args: argparse.Namespace, overrides: list[str]) -> int:
+    """Judge every row's submission and print the summary; the exit code. A row at fault says so in its `reason`."""
+    import asyncio
+    import sys
+
+    from eval.rpe_rows import judge_rows, read_rows
+    from rltpf.cli import refuse_overrides
+    from rltpf.prover import build_prover
+    from rltpf.prover.commands import input_path, open_output, prover_config
+
+    refuse_overrides(overrides)
+    rows = read_rows(input_path(args.input))
+    prover = build_prover(prover_config(args, cache=not args.no_cache))
+    with open_output(args.output) as output:
+        print(asyncio.run(judge_rows(prover, rows, output, args.workers)), file=sys.stderr)
+    return 0
+
+
 def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
-    """Write the report and print its summary and place; the exit code."""
+    """Write a run's report and print its summary and place, or print how several compare; the exit code."""
     from pathlib import Path
 
+    from eval.comparison import compare
     from eval.report import write_report
     from rltpf.cli import refuse_overrides
 
     refuse_overrides(overrides)
-    path = write_report(Path(args.run_dir))
+    if len(args.run_dirs) > 1:
+        print(compare([Path(folder) for folder in args.run_dirs]))
+        return 0
+    path = write_report(Path(args.run_dirs[0]))
     print(path.read_text(encoding="utf-8").partition("\n## ")[0].rstrip())
     print(f"\nreport: {path}")
     return 0

@@ -13,6 +13,7 @@ from typing import Any
 from eval import benchmarks, page, score
 from eval import markdown as md
 from eval.equivalence import MathVerifier
+from eval.lean_equivalence import compare
 from eval.settings import EvaluateConfig
 from rltpf.config import dump
 from rltpf.errors import InputError, RunError
@@ -20,6 +21,8 @@ from rltpf.llm import build_model
 from rltpf.llm.model import Message, ModelError
 from rltpf.opening import show_opening
 from rltpf.progress import Progress
+from rltpf.prover import build_prover
+from rltpf.prover.settings import ProverConfig
 from rltpf.records import Problem, canonical_json
 from rltpf.runs import RunDirectory, installed_versions, source_version
 
@@ -56,11 +59,17 @@ def evaluate(config: EvaluateConfig, overwrite: bool = False) -> dict[str, Any]:
                 for row, found in zip(rows, replies, strict=True)
                 for number, reply in enumerate(found)
             ]
+        verdicts: tuple[str, ...] = score.VERDICTS
+        toolchain = None
+        if config.prover is not None:
+            samples, toolchain = asyncio.run(_compare(config.prover, samples))
+            verdicts = (*verdicts, score.RPE)
         metrics = {
             "model": config.llm.model,
             "benchmark": {"name": benchmark.name, "version": benchmark.version, "path": config.dataset.path},
             "max_tokens": config.llm.max_tokens,
-            **score.summarise(samples),
+            "toolchain": toolchain,
+            **score.summarise(samples, verdicts),
         }
         now = datetime.datetime.now().astimezone()
         results = {
@@ -108,6 +117,15 @@ def summary_table(metrics: Mapping[str, Any]) -> str:
 
 def _percent(error: float | None) -> str:
     return "-" if error is None else f"{100 * error:.1f}"
+
+
+async def _compare(config: ProverConfig, samples: list[score.Sample]) -> tuple[list[score.Sample], str]:
+    """The samples with Lean's word on them, and which Lean."""
+    prover = build_prover(config)
+    try:
+        return await compare(prover, samples, 2 * config.workers), prover.toolchain_id
+    finally:
+        await prover.close()
 
 
 async def _ask(

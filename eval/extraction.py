@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from rltpf.numbers import parse_value
 
-VERSIONS = {"strict": 1, "lenient": 1}
+VERSIONS = {"strict": 2, "lenient": 2}
 
 _HASHES = re.compile(r"####[ \t]*([^\n]*)")
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{")
@@ -24,9 +24,10 @@ _SENTENCE_END = re.compile(r"\n|[.!?;](?=[\s*$\"')\]]|$)")
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(rf"(?<![\w.])-?[$€£]?-?(?:\d+\s+\d+/\d+|(?:{_DIGITS})(?:/\d+)?)(?!\d|(?:st|nd|rd|th)\b)")
 _QUANTITY = re.compile(rf"(-?)\s*(\d+\s+\d+/\d+|(?:{_DIGITS})(?:\s*/\s*\d+)?)(?![\d.,/:]*\d)(.*)", re.DOTALL)
-_POWER = re.compile(r"(?:\^\{?[23]\}?|[²³])\s*$")
+# Of a unit: `3 cm^2`; that of a number, `3^2`, is no unit.
+_POWER = re.compile(r"(?<=[a-zA-Z])(?:\^\{?[23]\}?|[²³])\s*$")
 # A unit is words, not algebra; a letter glued to the number is a variable, or the k of 5k.
-_NOT_UNIT = re.compile(r"[\d+*=<>^\\{}\[\]|!π√×÷·]|\s-\s|^[a-zA-Z]\b|^\s*(?:[/.):]|(?:pi|i|x|y|z|n)\b)")
+_NOT_UNIT = re.compile(r"[\d+*=<>^\\{}\[\]|!π√×÷·²³]|\s-\s|^[a-zA-Z]\b|^\s*(?:[/.):]|(?:pi|i|x|y|z|n)\b)")
 # Python refuses to read integers of more than 4300 digits, and nobody answers with one.
 _MAX_LENGTH = 200
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
@@ -66,9 +67,9 @@ def lenient(text: str, cut: bool = False) -> str | None:
         payload, _ = _sentence(text, said.end())
         if _is_answer(payload):
             return _clean(payload)
-        if numbers := _NUMBER.findall(_plain(payload).rpartition("=")[2]):
+        if numbers := _NUMBER.findall(plain(payload).rpartition("=")[2]):
             return str(numbers[0])
-    numbers = _NUMBER.findall(_plain(text))
+    numbers = _NUMBER.findall(plain(text))
     return numbers[-1] if numbers else None
 
 
@@ -86,9 +87,11 @@ def number(text: str) -> Fraction | None:
     """
     if len(text) > _MAX_LENGTH:
         return None
-    before, _, text = _plain(text).rpartition("=")
+    before, _, text = plain(text).rpartition("=")
     if len(re.findall(r"[a-zA-Z]{2,}", before)) > 1:
         return None  # a clause with a calculation in it, not a name and its value
+    if before.endswith(("<", ">", "!")):
+        return None
     text = text.strip()
     match = _QUANTITY.fullmatch(re.sub(r"^(-?)\s*[$€£]\s*", r"\1", text))
     if match is None:
@@ -112,7 +115,7 @@ def normalise(answer: str) -> str:
     value = number(answer)
     if value is not None:
         return str(value)
-    text = re.sub(r"\s+", "", _plain(answer))
+    text = re.sub(r"\s+", "", plain(answer))
     choice = re.fullmatch(r"\(?([A-Za-z])\)?", text)
     return choice.group(1).upper() if choice else text
 
@@ -171,7 +174,7 @@ def _unwrapped(text: str) -> str:
     return (inner.group(2) or inner.group(3)).strip() if inner else text
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """LaTeX and Unicode spellings of one thing made one: a/b for fractions, - for minus, no spacing commands."""
     text = _unwrapped(text.replace("−", "-").replace("**", "").replace("`", ""))
     text = text.replace("{,}", ",").replace("\\$", "$").replace("\\%", "%").replace("~", " ").replace("\\ ", " ")

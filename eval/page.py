@@ -14,7 +14,7 @@ from eval.score import Sample
 _TEMPLATE = Path(__file__).with_name("page.html")
 _FIELDS = (
     "id", "number", "question", "gold", "output", "strict", "lenient", "correct_strict", "correct_lenient",
-    "correct_math_verify", "finish_reason",
+    "correct_math_verify", "correct_rpe", "rpe_reason", "finish_reason",
 )  # fmt: skip
 
 

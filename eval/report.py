@@ -30,9 +30,9 @@ def write_report(run_dir: Path) -> Path:
     Raises `InputError` when the folder holds none of the parts, or a file that is not what its name says.
     """
     parts = _data(run_dir)
-    with _written_by_us(run_dir / "{sft,dpo}" / "log_history.jsonl"):
+    with written_by_us(run_dir / "{sft,dpo}" / "log_history.jsonl"):
         parts.append(_training(run_dir))
-    with _written_by_us(run_dir / "eval" / "*"):
+    with written_by_us(run_dir / "eval" / "*"):
         parts.append(_scores(run_dir))
     if all(isinstance(part, str) for part in parts):
         raise InputError(f"{run_dir}: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run")
@@ -52,7 +52,7 @@ def _data(run_dir: Path) -> list[Section | str]:
     path = run_dir / "data" / "metrics.json"
     if not path.exists():
         return ["Questions, verdicts and cost: there is no `data/metrics.json`."]
-    metrics = _read_json(path)
+    metrics = read_json(path)
     try:
         found: list[Section | str] = [
             sections.questions(metrics, "plots/questions.png"),
@@ -68,7 +68,7 @@ def _data(run_dir: Path) -> list[Section | str]:
     answers = run_dir / "data" / "answers.jsonl"
     found.insert(
         2,
-        sections.examples(_read_jsonl(answers)) if answers.exists() else "Examples: there is no `data/answers.jsonl`.",
+        sections.examples(read_rows(answers)) if answers.exists() else "Examples: there is no `data/answers.jsonl`.",
     )
     return found
 
@@ -77,7 +77,7 @@ def _training(run_dir: Path) -> Section | str:
     logs: dict[str, list[dict[str, Any]]] = {}
     for kind in ("sft", "dpo"):
         path = run_dir / kind / "log_history.jsonl"
-        rows = _read_jsonl(path) if path.exists() else []
+        rows = read_rows(path) if path.exists() else []
         if any("loss" in row for row in rows):
             logs[kind] = rows
     if not logs:
@@ -92,17 +92,17 @@ def _scores(run_dir: Path) -> Section | str:
         return "Scores: there is no `eval/NAME/metrics.json`."
     entries = []
     for folder in sorted(folders, key=lambda folder: (_ORDER.get(folder.name, len(_ORDER)), folder.name)):
-        whole = whole_rows(Sample.from_json(row) for row in _read_jsonl(folder / "samples.jsonl"))
+        whole = whole_rows(Sample.from_json(row) for row in read_rows(folder / "samples.jsonl"))
         right = {
             verdict: {id: sum(bool(getattr(s, verdict)) for s in row) / len(row) for id, row in whole.items()}
             for verdict in VERDICTS
         }
-        entries.append(Score(folder.name, _read_json(folder / "metrics.json"), right))
+        entries.append(Score(folder.name, read_json(folder / "metrics.json"), right))
     return sections.scores(entries)
 
 
 @contextlib.contextmanager
-def _written_by_us(files: Path) -> Iterator[None]:
+def written_by_us(files: Path) -> Iterator[None]:
     """What reading these files trips over, as a fault of theirs."""
     try:
         yield
@@ -119,7 +119,8 @@ def _plot(run_dir: Path, name: str) -> Path:
     return folder / f"{name}.png"
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The object of a file; raises `InputError` where it holds none."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -129,7 +130,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return value
 
 
-def _read_jsonl(path: Path) -> list[dict[str, Any]]:
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file; raises `InputError` where it is no JSONL."""
     rows = []
     for place, row in read_jsonl(path):
         if isinstance(row, str):

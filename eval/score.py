@@ -21,6 +21,8 @@ from rltpf.progress import Progress
 from rltpf.records import Failure, Problem, Record
 
 VERDICTS = ("correct_strict", "correct_lenient", "correct_math_verify")
+RPE = "correct_rpe"
+"""The verdict that samples have too where Lean was asked."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,9 @@ class Sample(Record):
     """One reply's outcome: the prompt, the reply, both extractions, the verdicts; `number` tells a row's replies apart.
 
     `correct_math_verify` compares the lenient extraction mathematically; it is None where math-verify gave no result in
-    time, which counts as wrong. A row with an `error` has no reply and belongs to no score.
+    time, which counts as wrong. `correct_rpe` compares it in Lean, and is None where Lean was not asked or has no
+    verdict, which counts as wrong; `rpe_reason` says why, where it was asked for. A row with an `error` has no reply
+    and belongs to no score.
     """
 
     id: str
@@ -45,6 +49,8 @@ class Sample(Record):
     completion_tokens: int = 0
     error: Failure | None = None
     number: int = 0
+    correct_rpe: bool | None = None
+    rpe_reason: str = ""
 
 
 Reply = Completion | ModelError
@@ -106,7 +112,7 @@ def grade(row: Problem, prompt: str, completion: Reply, verifier: MathVerifier, 
     )
 
 
-def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
+def summarise(samples: Sequence[Sample], verdicts: Sequence[str] = VERDICTS) -> dict[str, Any]:
     """The scores of a run: for each verdict the mean share of right replies with its standard error and 95 % interval.
 
     They are of the `n` rows of which every reply is there, at least one; `failed` counts the others. Where rows have
@@ -121,7 +127,7 @@ def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
         "n": len(whole),
         "samples": size,
         "failed": len({sample.id for sample in samples}) - len(whole),
-        "scores": {verdict.removeprefix("correct_"): _score(whole, verdict) for verdict in VERDICTS},
+        "scores": {verdict.removeprefix("correct_"): _score(whole, verdict) for verdict in verdicts},
         "no_answer": {
             "strict": sum(sample.strict is None for sample in replies),
             "lenient": sum(sample.lenient is None for sample in replies),

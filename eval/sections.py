@@ -9,7 +9,7 @@ from typing import Any
 
 from eval import markdown as md
 from eval.plots import by_iteration, curve, funnel
-from eval.score import VERDICTS, paired_difference
+from eval.score import paired_difference
 
 PHASES = {
     "in": "questions in",
@@ -19,6 +19,8 @@ PHASES = {
     "s3": "s3: told again in prose",
     "s4": "s4: aligned with s0",
 }
+
+VERDICT_NAMES = {"strict": "strict", "lenient": "lenient", "math_verify": "math-verify", "rpe": "RPE"}
 
 
 @dataclass(frozen=True)
@@ -196,28 +198,30 @@ def training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping[str,
 
 def scores(entries: Sequence[Score]) -> Section:
     """The score table, and every pair of models on the same rows compared by their paired differences."""
+    verdicts = [verdict for verdict in VERDICT_NAMES if any(verdict in entry.metrics["scores"] for entry in entries)]
     rows = [
         (
             entry.name,
             f"{entry.metrics['benchmark']['name']} v{entry.metrics['benchmark']['version']}",
             entry.metrics["n"],
-            *(_plus_minus(entry.metrics["scores"][verdict.removeprefix("correct_")]) for verdict in VERDICTS),
+            *(plus_minus(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
             f"{entry.metrics['no_answer']['strict']} / {entry.metrics['no_answer']['lenient']}",
             entry.metrics["cut_by_max_tokens"],
         )
         for entry in entries
     ]
     header = (
-        "model", "benchmark", "rows", "strict", "lenient", "math-verify", "no answer (strict / lenient)",
+        "model", "benchmark", "rows", *(VERDICT_NAMES[verdict] for verdict in verdicts), "no answer (strict / lenient)",
         "cut by max_tokens",
     )  # fmt: skip
     parts = [
         md.table(header, rows),
         "Greedy pass@1 in percent, with its standard error. *Strict* reads only the agreed forms of a final answer, "
         "*lenient* falls back to the last number; both compare exactly. *Math-verify* compares the lenient reading as "
-        "mathematics.",
+        "mathematics."
+        + (" *RPE* compares it in Lean, where both answers are expressions." if "rpe" in verdicts else ""),
     ]
-    strict = ", ".join(f"{entry.name} {_plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
+    strict = ", ".join(f"{entry.name} {plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
     summary = f"Greedy pass@1, strict: {strict}."
     pairs = [pair for pair in itertools.combinations(entries, 2) if _comparable(*pair)]
     if not pairs:
@@ -248,7 +252,10 @@ def scores(entries: Sequence[Score]) -> Section:
     return Section("Scores", "\n\n".join(parts), f"{summary} {reading}")
 
 
-def _plus_minus(score: Mapping[str, Any]) -> str:
+def plus_minus(score: Mapping[str, Any] | None) -> str:
+    """A score in percent with its standard error, as a table has it; `-` for none."""
+    if score is None:
+        return "-"
     error = "" if score["stderr"] is None else f" ± {100 * score['stderr']:.1f}"
     return f"{100 * score['pass@1']:.1f}{error}"
 

@@ -11,6 +11,7 @@ from eval.benchmarks import BENCHMARKS
 from rltpf.config import Config, faults_at
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import ModelConfig
+from rltpf.prover.settings import ProverConfig
 
 
 class SolverConfig(ModelConfig):
@@ -32,6 +33,8 @@ class EvaluateConfig(Config):
     """Replies to each row. More than one give pass@k, maj@k and the average, for k of 2, 4, 8, ... and all."""
     llm: SolverConfig
     """The model to score."""
+    prover: ProverConfig | None = None
+    """The Lean that compares answers, too, by restricted propositional equivalence; None: none does."""
     seed: int = 42
     """The k-th of several replies is sampled with seed + k; a single one is greedy."""
 

@@ -13,6 +13,9 @@ _DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+"
 _NUMERAL = re.compile(rf"(?<![\w.,])(?:{_DIGITS})(?![\w]|,\d|\.\d)")
 _VALUE = re.compile(rf"\s*(-?)\s*({_DIGITS})\s*(?:/\s*(\d+))?\s*")
 _RESULT = re.compile(rf"=\s*[$€£]?\s*(-?\s*[$€£]?(?:{_DIGITS})(?:\s*/\s*\d+(?![\d,.]*\d))?)\s*(%?)")
+_UNIT = r"(?:\s?/?\s?[a-zA-Z]{1,15}){0,2}"
+_OPERAND = rf"(?:\\?[$€£(]\s*)*(?:{_DIGITS})%?\)*{_UNIT}"
+_OPERATION = re.compile(rf"(?<![\w.,])(?<!= )(?<!=){_OPERAND}(?:\s*[-+*/×÷·]\s*{_OPERAND})+")
 # After a number these say that an expression goes on, so that the number is an operand and not a result.
 _GOES_ON = re.compile(r"\s*[a-zA-Z$ ]{0,12}?\s*[-+*/×·÷^(]\s*[$\d(]")
 
@@ -121,3 +124,9 @@ def asserted_results(text: str) -> list[set[Fraction]]:
         if value is not None:
             results.append({value, value / 100} if match.group(2) else {value})
     return results
+
+
+def operands(text: str) -> set[Fraction]:
+    """The numbers that a prose step calculates with: 16 and 3 of `16 - 3 = 13`, none of `= 14 / 2 = 7`, which only
+    works on what stands before it."""
+    return {value for match in _OPERATION.finditer(plain_signs(text)) for value in numerals(_apart(match.group()))}

@@ -14,12 +14,14 @@ from rltpf.journal import write_atomically
 
 T = TypeVar("T")
 
+MOST_FAULTS = 20
+
 
 def read_rows(source: str, texts: Sequence[str], read: Callable[[dict[str, Any]], T]) -> list[T]:
     """What `read` makes of each row of a JSONL file or, for `-`, of standard input.
 
     Rows have an `id` of their own and the `texts`, and none is blank; `read` raises `ValueError` for what is wrong
-    besides. Raises `InputError` with a line for every fault.
+    besides. Raises `InputError` with a line for every fault, the first of very many.
     """
     found: list[T] = []
     faults: list[str] = []
@@ -34,10 +36,16 @@ def read_rows(source: str, texts: Sequence[str], read: Callable[[dict[str, Any]]
         except ValueError as error:
             faults.append(f"{place}: {error}")
     if faults:
-        raise InputError(*faults)
+        raise InputError(*first_faults(source, faults))
     if not found:
         raise InputError(f"{source}: holds no rows")
     return found
+
+
+def first_faults(source: str, faults: Sequence[str]) -> list[str]:
+    """The faults of an input, cut where they would fill the screen: one that is no such file has one a row."""
+    more = [f"{source}: {len(faults) - MOST_FAULTS} more faults"] if len(faults) > MOST_FAULTS else []
+    return [*faults[:MOST_FAULTS], *more]
 
 
 def _check(row: dict[str, Any], texts: Iterable[str], seen: set[str]) -> None:

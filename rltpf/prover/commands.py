@@ -34,10 +34,7 @@ def register(subparsers: Any) -> None:
         epilog="example: rltpf lean check proofs.jsonl --output verdicts.jsonl && "
         'grep -v \'"status": "verified"\' verdicts.jsonl',
     )
-    checker.add_argument("input", metavar="INPUT", help="JSONL file, or - for stdin")
-    checker.add_argument("--output", default="-", metavar="FILE", help="JSONL file, or - for stdout (default)")
-    add_prover_options(checker)
-    checker.add_argument("--no_cache", action="store_true", help="judge anew what an earlier run judged already")
+    add_row_options(checker)
     checker.set_defaults(run=check)
     tester = actions.add_parser(
         "selftest",
@@ -48,6 +45,14 @@ def register(subparsers: Any) -> None:
     tester.add_argument("--cases", metavar="FILE", help="JSONL file of cases (default: the suite that rltpf brings)")
     add_prover_options(tester)
     tester.set_defaults(run=selftest)
+
+
+def add_row_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every command has that judges rows: input, output, Lean, and its cache."""
+    parser.add_argument("input", metavar="INPUT", help="JSONL file, or - for stdin")
+    parser.add_argument("--output", default="-", metavar="FILE", help="JSONL file, or - for stdout (default)")
+    add_prover_options(parser)
+    parser.add_argument("--no_cache", action="store_true", help="judge anew what an earlier run judged already")
 
 
 def add_prover_options(parser: argparse.ArgumentParser) -> None:
@@ -81,14 +86,10 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.prover.rows import check_rows, read_rows
 
     refuse_overrides(overrides)
-    rows = read_rows(Path("/dev/stdin") if args.input == "-" else Path(args.input))
+    rows = read_rows(input_path(args.input))
     prover = build_prover(prover_config(args, cache=not args.no_cache))
-    try:
-        with _open_output(args.output) as output:
-            asyncio.run(check_rows(prover, rows, output, args.workers))
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough. What is still buffered must not fail again when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with open_output(args.output) as output:
+        asyncio.run(check_rows(prover, rows, output, args.workers))
     return 0
 
 
@@ -133,10 +134,20 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def input_path(name: str) -> Path:
+    """The file that `INPUT` names."""
+    return Path("/dev/stdin") if name == "-" else Path(name)
+
+
 @contextlib.contextmanager
-def _open_output(name: str) -> Iterator[TextIO]:
+def open_output(name: str) -> Iterator[TextIO]:
+    """The file that `--output` names. That a reader of stdout (`| head`) has seen enough is no fault."""
     if name == "-":
-        yield sys.stdout
+        try:
+            yield sys.stdout
+        except BrokenPipeError:
+            # What is still buffered must not fail again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     from rltpf.errors import InputError
 

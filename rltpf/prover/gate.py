@@ -26,9 +26,10 @@ from typing import Literal
 from rltpf.prover import slots
 from rltpf.prover.lean_text import Scan, blank, scan, words
 
-Mode = Literal["file", "statement", "proof", "binders", "term"]
+Mode = Literal["file", "statement", "proof", "binders", "term", "answer"]
 """What a text is: a whole submission; definitions and a theorem header without proof; a tactic block after `:= by`; a
-telescope such as `(eggs eaten : Rat) (h : eggs = 16)`; one proposition or expression."""
+telescope such as `(eggs eaten : Rat) (h : eggs = 16)`; one proposition or expression; one as Lean prints it, which may
+hold structure instances and larger numbers."""
 
 MAX_BYTES = 64 * 1024
 MAX_ATTRIBUTES = 4096
@@ -129,11 +130,14 @@ def gate(text: str, mode: Mode) -> list[str]:
         hits += slots.header_hits(code)
         if not blank(text.rstrip() + " x").endswith(" x"):
             hits.append("the comment at the end swallows what follows")
-    elif mode in ("binders", "term"):
+    elif mode in ("binders", "term", "answer"):
         if parts.strings or re.search("--|/-", text):
             hits.append("comments and strings have no place here")
-        hits += slots.telescope_hits(code) if mode == "binders" else slots.term_hits(code)
-        hits += slots.number_hits(code)
+        if mode == "answer":
+            hits += slots.printed_term_hits(code)
+        else:
+            hits += slots.telescope_hits(code) if mode == "binders" else slots.term_hits(code)
+            hits += slots.number_hits(code)
     return list(dict.fromkeys(hits))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from rltpf.prover import refutation
@@ -43,12 +43,13 @@ class Goals:
         """Time inside Lean on all goals so far."""
         return self._seconds
 
-    def prove(self, goal: Goal, proof: str | None = None) -> Report:
+    def prove(self, goal: Goal, proof: str | None = None, cascade: Sequence[Tactic] | None = None) -> Report:
         """Whether `proof`, a tactic block, or a tactic of the cascade proves the goal; `closed_by` says which.
 
-        Where nothing proves it, the messages are those of `proof`, or of the last tactic; the goal may still hold.
+        `cascade` stands in for the library's own. Where nothing proves it, the messages are those of `proof`, or of the
+        last tactic; the goal may still hold.
         """
-        attempts = [(t.text, t) for t in tactics(self._library)]
+        attempts = [(t.text, t) for t in (tactics(self._library) if cascade is None else cascade)]
         failures: list[Report] = []
         if proof is not None:
             if hits := gate(proof, "proof"):
@@ -67,9 +68,9 @@ class Goals:
             outcome = dataclasses.replace(outcome, reason="unproved")
         return outcome
 
-    def prove_claim(self, proof: str | None) -> Report:
+    def prove_claim(self, proof: str | None, cascade: Sequence[Tactic] | None) -> Report:
         """As `prove`, but `vacuous` where the hypotheses prove False: then they prove the claim whatever it says."""
-        claim = self.prove("claim", proof)
+        claim = self.prove("claim", proof, cascade)
         if not claim.verified:
             return claim
         facts = self._facts()

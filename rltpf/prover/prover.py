@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, TypeVar
 
 from rltpf.prover.answer import Answer, Judging, WorkerError
+from rltpf.prover.cascade import Tactic
 from rltpf.prover.gate import Mode, gate
 from rltpf.prover.goals import Goal, Goals
 from rltpf.prover.report import Report
@@ -31,8 +32,8 @@ class Prover:
     ) -> None:
         self.toolchain_id = toolchain.id
         self.library = toolchain.library
+        self.header = toolchain.header
         self._heartbeats = max_heartbeats
-        self._default_header = toolchain.header
         self._verdicts = verdicts
         self._workers = workers
         # The one that was used last comes first: the others start only when there is work for them.
@@ -56,24 +57,30 @@ class Prover:
         arguments = {"header": self._header(header), "statement": statement, "submission": submission}
         return await self._run(lambda worker: self._ask(worker, "check", arguments)[0])
 
-    async def prove(self, statement: str, proof: str | None = None) -> Report:
+    async def prove(
+        self,
+        statement: str,
+        proof: str | None = None,
+        header: str | None = None,
+        cascade: Sequence[Tactic] | None = None,
+    ) -> Report:
         """Whether `proof`, a tactic block, or a tactic of the cascade proves the claim; `closed_by` says which.
 
-        `vacuous` where the hypotheses contradict each other. Where nothing proves it, the messages are those of
-        `proof`, or of the last tactic; the claim may still hold.
+        `cascade` stands in for the library's own. `vacuous` where the hypotheses contradict each other. Where nothing
+        proves it, the messages are those of `proof`, or of the last tactic; the claim may still hold.
         """
-        return await self._of(statement, lambda goals: goals.prove_claim(proof))
+        return await self._of(statement, lambda goals: goals.prove_claim(proof, cascade), header)
 
     async def close_goal(self, statement: str, goal: Goal) -> Report:
         """Whether a tactic of the cascade proves the goal, be it for contradictory hypotheses."""
         return await self._of(statement, lambda goals: goals.prove(goal))
 
-    async def refute(self, statement: str) -> Report:
+    async def refute(self, statement: str, header: str | None = None) -> Report:
         """Whether the negation of the whole statement, quantifiers and hypotheses inside it, is proved.
 
         `flags` and `detail` name truncated differences and quotients, for which alone the statement may be false.
         """
-        return await self._of(statement, Goals.refute)
+        return await self._of(statement, Goals.refute, header)
 
     async def traps(self, statement: str, header: str | None = None) -> tuple[str, ...]:
         """What the statement says that its author may not mean, by name (see `traps`).
@@ -92,7 +99,7 @@ class Prover:
             self._verdicts.close()
 
     def _header(self, header: str | None) -> str:
-        return limited(self._default_header if header is None else header, self._heartbeats)
+        return limited(self.header if header is None else header, self._heartbeats)
 
     def _gated(self, *texts: tuple[str, Mode]) -> Report | None:
         hits = [hit for text, mode in texts for hit in gate(text, mode)]
@@ -131,12 +138,12 @@ class Prover:
             toolchain=self.toolchain_id,
         )
 
-    async def _of(self, statement: str, job: Callable[[Goals], Report]) -> Report:
+    async def _of(self, statement: str, job: Callable[[Goals], Report], header: str | None = None) -> Report:
         if report := self._gated((statement, "statement")):
             return report
 
         def work(worker: Judging) -> Report:
-            goals = self._goals(worker, statement, None)
+            goals = self._goals(worker, statement, header)
             report = job(goals)
             return dataclasses.replace(report, seconds=goals.seconds, toolchain=self.toolchain_id)
 

@@ -1,4 +1,4 @@
-"""`rltpf lean check`: rows in, rows with verdicts out."""
+"""Rows in, rows with verdicts out, as `rltpf lean check` and `rltpf rpe` have it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,8 +17,8 @@ from rltpf.progress import Progress
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED
+from rltpf.rows import first_faults
 
-MOST_FAULTS = 20
 # Rows for each Lean process that are being checked or wait for a slower one before them. Of all rows in flight the
 # checks come first and the traps then, so with many of them the first row would be written late.
 IN_FLIGHT = 16
@@ -26,17 +26,20 @@ IN_FLIGHT = 16
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a JSONL file; raises `InputError` with a line for every fault of every row."""
+    return rows_without(_row_faults, path)
+
+
+def rows_without(faults_of: Callable[[dict[str, Any] | str], Sequence[str]], path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSONL file of which none has such faults; raises `InputError` with a line for every fault."""
     rows, faults = [], []
     for place, row in read_jsonl(path):
-        faults += [f"{place}: {fault}" for fault in _row_faults(row)]
+        faults += [f"{place}: {fault}" for fault in faults_of(row)]
         if isinstance(row, dict):
             rows.append(row)
-    if len(faults) > MOST_FAULTS:
-        faults[MOST_FAULTS:] = [f"{path}: {len(faults) - MOST_FAULTS} more faults"]
     if not rows and not faults:
         faults = [f"{path}: holds no rows"]
     if faults:
-        raise InputError(*faults)
+        raise InputError(*first_faults(str(path), faults))
     return rows
 
 
@@ -72,28 +75,50 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
             flags[key] = asyncio.create_task(prover.traps(statement, header))
         return await flags[key]
 
-    with Progress("lean check", total=len(rows)) as progress:
+    async def checked(row: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        statement, header = row["statement"], row.get("header")
+        report = await prover.check(statement, row["submission"], header)
+        report = flagged(report, await traps(statement, header))
+        found = report.to_json()
+        del found["closed_by"]
+        return row | found, report.decided
 
-        async def checked(row: dict[str, Any]) -> dict[str, Any]:
-            statement, header = row["statement"], row.get("header")
-            report = await prover.check(statement, row["submission"], header)
-            report = flagged(report, await traps(statement, header))
-            found = report.to_json()
-            del found["closed_by"]
-            progress.advance(failed=not report.decided)
-            return row | found
+    try:
+        await write_in_order("lean check", rows, checked, output, workers)
+    finally:
+        for task in flags.values():
+            task.cancel()
+        await prover.close()
+
+
+async def write_in_order(
+    title: str,
+    rows: Sequence[dict[str, Any]],
+    judged: Callable[[dict[str, Any]], Awaitable[tuple[dict[str, Any], bool]]],
+    output: TextIO,
+    workers: int,
+) -> None:
+    """Write what `judged` makes of each row, as soon as all before it are written; several are at work for each worker.
+
+    With a row comes whether there is a verdict on it.
+    """
+    with Progress(title, total=len(rows)) as progress:
+
+        async def counted(row: dict[str, Any]) -> dict[str, Any]:
+            found, decided = await judged(row)
+            progress.advance(failed=not decided)
+            return found
 
         source = iter(rows)
-        waiting = deque(asyncio.create_task(checked(row)) for row in islice(source, IN_FLIGHT * workers))
+        waiting = deque(asyncio.create_task(counted(row)) for row in islice(source, IN_FLIGHT * workers))
         try:
             while waiting:
                 # ASCII, because a row may hold lone surrogates, which have no UTF-8.
                 print(json.dumps(await waiting.popleft()), file=output, flush=True)
-                waiting.extend(asyncio.create_task(checked(row)) for row in islice(source, 1))
+                waiting.extend(asyncio.create_task(counted(row)) for row in islice(source, 1))
         finally:
-            for task in (*waiting, *flags.values()):
+            for task in waiting:
                 task.cancel()
-            await prover.close()
 
 
 def flagged(report: Report, flags: tuple[str, ...]) -> Report:

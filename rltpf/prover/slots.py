@@ -15,6 +15,11 @@ MAX_NESTING = 200
 MAX_DIGITS = 40
 MAX_EXPONENT = 1_000
 MAX_EXPONENT_PRODUCT = 1_000_000
+# Of terms that Lean printed. They are worked out under the limits of every proof, and a process that a number is too
+# large for is replaced; what is below these is never too large.
+MAX_PRINTED_DIGITS = 1_000
+MAX_PRINTED_EXPONENT = 10_000
+MAX_TOWER = 4
 
 
 def names(text: str) -> frozenset[str]:
@@ -131,9 +136,38 @@ def term_hits(code: str, lets: bool = False) -> list[str]:
     hits = _expression_hits(code, matches=lets)
     if not lets and ":=" in code:
         hits.append("`:=` has no place here")
-    if not lets and "by" in words(code):
-        hits.append("`by` runs tactics, which have no place here")
+    return hits if lets else hits + _tactic_hits(code)
+
+
+def _tactic_hits(code: str) -> list[str]:
+    return ["`by` runs tactics, which have no place here"] if "by" in words(code) else []
+
+
+def printed_term_hits(code: str) -> list[str]:
+    """As `term_hits` and `number_hits`, for terms as Lean prints them: structure instances, `let`, powers of powers."""
+    hits = term_hits(code, lets=True) + _tactic_hits(code)
+    # `‹Nat›` would be the answer itself where that is in scope, without its name.
+    hits += ["`‹` takes whatever is in scope"] if "‹" in code else []
+    literals = numerals(code)
+    hits += [f"the number {literal[:20]}… is too long" for literal in literals if len(literal) > MAX_PRINTED_DIGITS]
+    tokens = _TOKEN.findall(code)
+    exponents = [_tower(tokens, index + 1) for index, token in enumerate(tokens) if token in ("^", "<<<")]
+    if max([*exponents, *map(_exponent, literals)], default=0) > MAX_PRINTED_EXPONENT:
+        hits.append(f"an exponent is above {MAX_PRINTED_EXPONENT}")
     return hits
+
+
+def _tower(tokens: list[str], start: int, height: int = 1) -> int:
+    """A bound of the exponent that begins at `start`, powers in it worked out: 16 for `2 ^ 4`; names count as 1."""
+    operand = _operand(tokens, start)
+    end = start + len(operand)
+    if {"^", "<<<"} & {*operand} or height > MAX_TOWER:
+        return MAX_PRINTED_EXPONENT + 1
+    bound = prod(max(1, _value(token)) for token in operand if token[0] in "0123456789")
+    if tokens[end : end + 1] in (["^"], ["<<<"]):
+        # Two to the fourteenth is above the limit, and no larger power need be computed.
+        bound = max(bound, 2) ** min(_tower(tokens, end + 1, height + 1), 14)
+    return min(bound, MAX_PRINTED_EXPONENT + 1)
 
 
 def telescope_hits(code: str) -> list[str]:
@@ -195,9 +229,9 @@ def _operand(tokens: list[str], start: int) -> list[str]:
 
 
 def _value(numeral: str) -> int:
-    """A decimal literal's value, or more than `MAX_EXPONENT` where it is long or not decimal."""
+    """A decimal literal's value, or more than any exponent may be where it is long or not decimal."""
     digits = numeral.replace("_", "")
-    return int(digits) if re.fullmatch("[0-9]{1,6}", digits) else MAX_EXPONENT + 1
+    return int(digits) if re.fullmatch("[0-9]{1,6}", digits) else 1_000_000
 
 
 def _exponent(literal: str) -> int:

@@ -86,7 +86,8 @@ async def measured(teacher: Teacher, workers: int) -> tuple[list[Judged], list[J
     prover = build_prover(ProverConfig(workers=workers))
     try:
         answers = await sampled(teacher, prover)
-        with patch("data_gen.judge.wrong_calculations", lambda text: []):
+        none = {"wrong_calculations": lambda text: []}
+        with patch.multiple("data_gen.calculated", **none), patch.multiple("data_gen.judge", **none):
             without = await judged(teacher, prover, answers)
         return without, await judged(teacher, prover, answers)
     finally:

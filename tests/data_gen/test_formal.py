@@ -1,5 +1,7 @@
 """Guards between prose and Lean: what may be claimed, defined and declared."""
 
+from fractions import Fraction
+
 import pytest
 
 from data_gen.formal import (
@@ -20,6 +22,7 @@ from data_gen.formal import (
     step_binders,
     step_terms,
     theorem,
+    unstated,
     variables,
 )
 
@@ -260,3 +263,31 @@ def test_percentages_are_read_both_ways() -> None:
     assert other_reading(step, "share = 120") == "share = (6/5)"
     assert other_reading(step, "share = 6 / 5") == "share = (120)"
     assert other_reading("It grows to 100 + 20 = 120.", "share = 120") is None
+
+
+class TestNumbersFromNowhere:
+    STEP = "So he runs 9 * 60 = 540 meters."
+    QUESTION = "James runs 3 sprints 3 times a week. Each is 60 meters."
+
+    def entry(self, value: str, claim: str) -> FormalStep:
+        return FormalStep((Definition("run", value),), claim)
+
+    def test_a_number_that_the_entry_passes_over(self) -> None:
+        assert unstated(self.STEP, self.entry("sprints * times * meters", "run = 540"), self.QUESTION) == {9}
+
+    @pytest.mark.parametrize(
+        ("value", "claim"),
+        [("sprints * times * meters", "sprints * times = 9 ∧ run = 540"), ("9 * meters", "run = 540")],
+    )
+    def test_one_that_it_claims_or_uses(self, value: str, claim: str) -> None:
+        assert unstated(self.STEP, self.entry(value, claim), self.QUESTION) == set()
+
+    def test_one_that_an_earlier_step_or_calculation_gives(self) -> None:
+        run = self.entry("sprints * times * meters", "run = 540")
+        assert unstated(self.STEP, run, f"{self.QUESTION} That is 3 * 3 = 9 sprints.") == set()
+        assert unstated("With 3 * 3 = 9 sprints he runs 9 * 60 = 540 meters.", run, self.QUESTION) == set()
+
+    def test_percentages_may_be_fractions(self) -> None:
+        share = FormalStep((Definition("share", "0.35 * whole"),), "share = 28")
+        assert unstated("The share is 35% * 80 = 28.", share, "Of 80 in all") == set()
+        assert unstated("The share is 45% * 80 = 36.", share, "Of 80 in all") == {Fraction(45)}

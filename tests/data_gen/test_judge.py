@@ -88,6 +88,23 @@ def test_wrong_claim_is_false_and_stops_the_chain(judged) -> None:  # type: igno
     assert len(script.requests) == 1
 
 
+def test_number_from_nowhere_has_to_be_claimed(judged) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: She sells 16 - 7 = 9 eggs.\nThe answer is 18."
+    judgement, _ = judged(answer, [SOLD, entry("answer = 18")], repairs=0)
+    assert (judgement.verdict, judgement.reason) == ("error", "unstated")
+    assert "calculates with 7, which neither" in judgement.attempts[0].complaint
+    claimed = {**SOLD, "claim": "eaten + baked = 7 ∧ sold = 9"}
+    judgement, _ = judged(answer, [SOLD, entry("answer = 18")], [claimed, entry("answer = 18")])
+    assert (judgement.verdict, outcomes(judgement)) == ("verified", ["verified", "verified"])
+
+
+def test_wrong_number_from_nowhere_is_refuted(judged) -> None:  # type: ignore[no-untyped-def]
+    answer = "Step 1: She sells 17 - 8 = 9 eggs.\nThe answer is 18."
+    claimed = {**SOLD, "claim": "eaten + baked = 8 ∧ eggs = 17 ∧ sold = 9"}
+    judgement, _ = judged(answer, [claimed, entry("answer = 18")])
+    assert (judgement.verdict, judgement.reason) == ("false", "refuted")
+
+
 @pytest.mark.parametrize(
     ("text", "claim", "goal"),
     [
@@ -117,7 +134,9 @@ def test_refuted_calculation_ends_the_chain_without_a_model(judged, text: str, c
 def test_word_of_the_arithmetic_is_no_verdict(judged, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
     """Where Lean does not prove the negation, the answer goes on to the model, and the step is not verified either."""
     mistaken = Calculation("16 - 3 - 4 = 9", "16 - 3 - 4 = 9", Fraction(10), holds=False)
-    monkeypatch.setattr("data_gen.judge.wrong_calculations", lambda text: [mistaken] if "sells" in text else [])
+    for module in ("calculated", "judge"):
+        name = f"data_gen.{module}.wrong_calculations"
+        monkeypatch.setattr(name, lambda text: [mistaken] if "sells" in text else [])
     judgement, script = judged(RIGHT, [SOLD, EARNED, entry("answer = 18")], repairs=0)
     assert (judgement.verdict, judgement.reason) == ("error", "calculation")
     assert len(script.requests) == 1
@@ -224,7 +243,7 @@ def test_hostile_proof_is_refused_before_lean(judged) -> None:  # type: ignore[n
 
 
 def test_judge_cannot_be_argued_into_another_claim(judged) -> None:  # type: ignore[no-untyped-def]
-    answer = "Step 1: She sells 16 eggs - 3 - 4 = 10.\nStep 2: She earns 9 * 2 = 18 dollars.\nThe answer is 18."
+    answer = "Step 1: She sells 16 eggs less 3 and 4 = 10.\nStep 2: She earns 9 * 2 = 18 dollars.\nThe answer is 18."
     judgement, _ = judged(answer, [SOLD, EARNED, entry("answer = 18")], [SOLD, EARNED, entry("answer = 18")], repairs=1)
     assert (judgement.verdict, judgement.reason) == ("error", "drift")
 
@@ -264,11 +283,11 @@ def test_answer_without_steps_is_never_judged(judged) -> None:  # type: ignore[n
     ("text", "claim", "verdict", "reason"),
     [
         ("Half of the 7 left over is 7 / 2 = 3.", "7 / 2 = 3", "false", "refuted"),  # holds over the naturals
-        ("She is short by 3 eggs - 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
+        ("She is short by 3 eggs less 5 = 0 eggs.", "3 - 5 = 0", "false", "refuted"),  # holds over the naturals
         ("She splits 5 / 0 = 0 of them.", "5 / 0 = 0", "error", "drift"),  # holds in Lean
         ("It is 16 / (3 - 3) = 0.", "eggs / (eaten - eaten) = 0", "error", "division_by_zero"),
         ("The root is 9 ^ (2 / 3) = 1.", "9 ^ (2 / 3) = 1", "error", "foreign_term"),  # natural exponents
-        ("She is short by 3 eggs - 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
+        ("She is short by 3 eggs less 5 = 0 eggs.", "Nat.sub 3 5 = 0", "error", "foreign_term"),
     ],
 )
 def test_lean_notation_does_not_verify_wrong_prose(judged, text: str, claim: str, verdict: str, reason: str) -> None:  # type: ignore[no-untyped-def]

@@ -82,6 +82,23 @@ def test_evaluate_writes_samples_metrics_results_and_a_table(
     assert "No answer found: 1 strict, 0 lenient, of 2. Cut by max_tokens (64): 0." in table
 
 
+@pytest.mark.lean
+def test_lean_compares_too_where_it_is_asked_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*arguments(tmp_path, 2), "--benchmark=jsonl"]
+    rows = [("Expand (x+1)(x-1).", "x^2-1", "\\boxed{(x-1)(1+x)}"), ("How many?", "(1,2)", "\\boxed{(2,1)}")]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"question": q, "answer": a}) + "\n" for q, a, _ in rows))
+    transcript = Transcript(tmp_path / "recorded.jsonl")
+    for question, _, reply in rows:
+        message = Message("user", BENCHMARKS["jsonl"].prompt(question))
+        transcript.add("recorded", Request("solver", (message,), Sampling(0.0, 1.0, 64)), Completion(reply, "stop"))
+    transcript.close()
+    assert run("evaluate", *words, "--prover.toolchain=embedded") == 0
+    assert "| rpe | 1 / 2 | 50.0 | 50.0 | 9.5 to 90.5 |" in capsys.readouterr().out
+    samples = [json.loads(line) for line in (tmp_path / "out" / "samples.jsonl").read_text().splitlines()]
+    found = [(s["correct_lenient"], s["correct_rpe"], s["rpe_reason"]) for s in samples]
+    assert found == [(False, True, "equal"), (False, None, "unread")]
+
+
 def test_a_second_start_asks_nothing_and_ends_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = arguments(tmp_path, 2)
     run("evaluate", *words)

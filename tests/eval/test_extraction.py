@@ -108,7 +108,7 @@ def test_number(text: str, value: Fraction | int) -> None:
     [
         "5:30", "3:4", "5 and 6", "1,2", "12,34", "(1, 2]", "18x", "5k", "3\\sqrt{2}", "5\\pi", "2 pi", "2 + 3",
         "2 - x", "5!", "10^5", "3/0", "1.2.3", "D", "", "2. Total", "\\frac{\\pi}{2}", "that she makes 9 * 2 = 18",
-        "9" * 5000,
+        "9" * 5000, "3^2", "-3^2", "3²", "x <= 2", "x >= 2", "x != 3",
     ],
 )  # fmt: skip
 def test_what_is_not_surely_one_number_is_none(text: str) -> None:

@@ -432,6 +432,11 @@ ARGUMENTS = [
     ),
     Bad("merging no shards", "merge folder", "folder: holds no shards: --num_shards and --shard_id make them"),
     Bad(
+        "report of several",
+        "report folder t.yaml",
+        "folder: nothing to report: it has no metrics.json or log_history.jsonl of a run",
+    ),
+    Bad(
         "report of nothing", "report folder", "folder: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run"
     ),
 ]
@@ -594,6 +599,14 @@ DATA = [
         "lean check proofs.jsonl --toolchain native",
         f"prover.toolchain: native, but there is no `lake` on the PATH; {TO_INSTALL}",
     ),
+    Bad("rpe: no file", "rpe no.jsonl", "no.jsonl: No such file or directory"),
+    Bad("rpe: no rows", "rpe t.jsonl", "t.jsonl: holds no rows"),
+    Bad(
+        "rpe: not JSON",
+        "rpe t.yaml",
+        [f"t.yaml:{n}: is not JSON: Expecting value: line 1 column 1 (char 0)" for n in (1, 2, 3)],
+    ),
+    Bad("rpe: list for a row", "rpe d.jsonl", "d.jsonl:1: is a JSON list, and has to be an object", {"d.jsonl": "[]"}),
     Bad(
         "lean check: server without an address",
         "lean check proofs.jsonl --toolchain kimina",

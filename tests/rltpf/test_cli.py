@@ -25,6 +25,7 @@ COMMANDS = (
     ["train", "dpo"],
     ["train", "merge"],
     ["evaluate"],
+    ["rpe"],
     ["report"],
     ["demo"],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltpf.numbers import asserted_results, mentioned, numerals, parse_value
+from rltpf.numbers import asserted_results, mentioned, numerals, operands, parse_value
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,21 @@ def test_mentioned_understands_words() -> None:
 def test_asserted_results(step: str, results: list[set[int]]) -> None:
     """Only the numbers that calculations come to, in order."""
     assert asserted_results(step) == results
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("He runs 9*60=540 meters", {9, 60}),
+        ("$700/week + $450/week = $1150/week", {700, 450}),
+        ("1,920 inches / 12 inches/foot = 160 feet", {1920, 12}),
+        ("Half of 12, so (12 + 4) × 2 = 32", {12, 4, 2}),
+        ("35% * 80 = 28", {35, 80}),
+        ("2 * 7 / 2 = 14 / 2 = 7", {2, 7}),
+        ("16 − 3 leaves 13", {16, 3}),
+        ("9 eggs, 3 of them brown: 6 are left", set()),
+        ("x1 + y2 = 3", set()),
+    ],
+)
+def test_operands_are_what_is_calculated_with(text: str, numbers: set[int]) -> None:
+    assert operands(text) == numbers

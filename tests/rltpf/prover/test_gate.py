@@ -180,7 +180,7 @@ def test_honest_files_pass(text: str) -> None:
     assert gate(text, "file") == []
 
 
-@pytest.mark.parametrize("mode", ["file", "statement", "proof", "binders", "term"])
+@pytest.mark.parametrize("mode", ["file", "statement", "proof", "binders", "term", "answer"])
 def test_every_mode_refuses_forbidden_words(mode: Mode) -> None:
     assert f"`run_tac` {CODE}" in gate("(x : run_tac)", mode)
 
@@ -255,7 +255,7 @@ attribute notation infix prefix local scoped noncomputable deriving where termin
 
 @pytest.mark.parametrize("word", COMMANDS.split())
 def test_commands_end_no_slot(word: str) -> None:
-    for mode in ("proof", "binders", "term"):
+    for mode in ("proof", "binders", "term", "answer"):
         assert f"`{word}` belongs to a command" in gate(f"trivial\n{word} x y", mode)
 
 
@@ -363,6 +363,41 @@ def test_terms(text: str, hit: str) -> None:
     assert hit in gate(text, "term")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 ^ 2014 + 2 ^ 2012",
+        "∏ k ∈ Finset.range 7, (2 ^ 2 ^ k + 3 ^ 2 ^ k)",
+        "{ re := -4, im := -5 }",
+        "let x := 3; x * x",
+        "1" * 41,
+    ],
+)
+def test_terms_as_lean_prints_them_are_answers(text: str) -> None:
+    assert gate(text, "answer") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "hit"),
+    [
+        ("9 : Nat) = (9", "`)` closes nothing"),
+        ("9 := 3", "`:=` begins a proof, which has no place here"),
+        ("(by exact 9)", "`by` runs tactics, which have no place here"),
+        ("open Nat in 9", "`open` belongs to a command"),
+        ("9 -- y", "comments and strings have no place here"),
+        ("sorry", "`sorry` leaves something unproved"),
+        ("‹Nat›", "`‹` takes whatever is in scope"),
+        ("2 ^ 10001", "an exponent is above 10000"),
+        ("2 ^ 9999999", "an exponent is above 10000"),
+        ("2 ^ 3 ^ 3 ^ 3", "an exponent is above 10000"),
+        ("2 ^ (2 ^ k)", "an exponent is above 10000"),
+        ("1" * 1001, "the number 11111111111111111111… is too long"),
+    ],
+)
+def test_answers(text: str, hit: str) -> None:
+    assert hit in gate(text, "answer")
+
+
 FORBIDDEN = st.sampled_from(
     ["sorry", "run_cmd", "run_tac", "axiom", "macro_rules", "#eval", "native_decide", "IO", "set_option", "@[init]"]
 )
@@ -453,5 +488,6 @@ def test_the_longest_texts_take_seconds_at_most(start: str, piece: str) -> None:
     began = time.perf_counter()
     gate(text, "proof")
     gate(text, "term")
+    gate(text, "answer")
     # Quadratic matching takes minutes; this takes well below a second on an idle machine.
     assert time.perf_counter() - began < 15
