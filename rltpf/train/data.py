@@ -7,6 +7,7 @@ is then hard to explain. Every fault that can be seen in the data alone is found
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,6 +158,18 @@ class Lengths:
 
     def __str__(self) -> str:
         return f"{self.rows} rows up to {self.longest} tokens, max_length cuts {self.cut} and drops {self.dropped}"
+
+
+def refuse_losses(lengths: Lengths, max_length: int | None, allowed: float) -> None:
+    """Raise `InputError` when `max_length` cuts or drops more than the allowed share of the rows."""
+    lost = lengths.cut + lengths.dropped
+    share = lost / lengths.rows
+    if share > allowed:
+        raise InputError(
+            f"max_length {max_length} cuts or drops {lost} of {lengths.rows} rows, more than max_truncated "
+            f"{allowed:g} of them: raise it (the longest row has {lengths.longest} tokens), or allow it with "
+            f"--max_truncated {math.ceil(100 * share) / 100:g}"
+        )
 
 
 def measure(

@@ -1,4 +1,4 @@
-"""One course of training for SFT and DPO; errors become one line each and an exit code, said by one process."""
+"""One course of training for all kinds; errors become one line each and an exit code, said by one process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from rltpf.errors import InputError, RunError
 from rltpf.train.data import evaluation_rows, training_rows
 from rltpf.train.folder import RunFolder, say
-from rltpf.train.options import Kind, read_options
+from rltpf.train.options import Kind, Options, read_options
 
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
@@ -28,15 +28,39 @@ def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
 
 def train(kind: Kind, argv: Sequence[str]) -> int:
     """Train; 0 when done or already done. Raises `InputError` for what the user can mend, before a model is loaded."""
-    options = read_options(kind, argv)
-    folder = RunFolder(options)
-    if folder.finished:
-        say(f"{kind}: {folder.path} is finished already; --overwrite_output_dir true trains again")
+    return train_stages([read_options(kind, argv)])
+
+
+def train_stages(stages: Sequence[Options]) -> int:
+    """Train one stage after the other, each from where it is; see `train`.
+
+    The data of all stages is checked before the first model is loaded, since hours may lie between them.
+    """
+    due: list[Options] = []
+    for options in stages:
+        # A later stage's folder depends on what the one before it leaves.
+        if due or not _is_finished(RunFolder(options)):
+            due.append(options)
+    if not due:
         return 0
-    rows, evaluation = training_rows(options), evaluation_rows(options)
+    data = [(training_rows(options), evaluation_rows(options)) for options in due]
 
     from rltpf.train import trainers
 
-    trainer = trainers.build(options, trainers.parse(options), rows, evaluation)
-    trainers.fit(trainer, folder)
+    trainers.check_versions()
+    tokenizer = trainers.load_tokenizer(due[0])
+    lengths = [trainers.check_lengths(options, rows, tokenizer) for options, (rows, _) in zip(due, data, strict=True)]
+    for options, (rows, evaluation), length in zip(due, data, lengths, strict=True):
+        folder = RunFolder(options)
+        if _is_finished(folder):
+            continue
+        trainers.fit(trainers.build(options, trainers.parse(options), rows, evaluation, length), folder)
+        trainers.release()
+    trainers.leave()
     return 0
+
+
+def _is_finished(folder: RunFolder) -> bool:
+    if folder.finished:
+        say(f"{folder.options.kind}: {folder.path} is finished already; --overwrite_output_dir true trains again")
+    return folder.finished

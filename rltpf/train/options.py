@@ -38,6 +38,9 @@ class AdapterArguments:
     eval_dataset_name: str | None = field(
         default=None, metadata={"help": "Data set to evaluate on; the test split of dataset_name when not given."}
     )
+    max_truncated: float = field(
+        default=0.1, metadata={"help": "Share of the rows that max_length may cut or drop before the run is refused."}
+    )
     overwrite_output_dir: bool = field(
         default=False, metadata={"help": "Start again: remove the checkpoints and the state of an earlier run."}
     )
@@ -99,7 +102,8 @@ def known_options(kind: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Options:
-    """Checked options of one run: `values` merges YAML and command line; `argv` is what TrlParser is given."""
+    """Checked options of one run: `values` merges YAML and command line; `argv` are the words of the latter, which
+    TRL's parser checks once more."""
 
     kind: Kind
     values: dict[str, Any]
@@ -135,8 +139,7 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     if faults:
         raise InputError(*faults)
     os.environ.update({name: str(value) for name, value in environment.items()})
-    words = [word for name, words in split for word in (f"--{name}", *words)]
-    return Options(kind, checked, [*(["--config", args.config] if args.config else []), *words])
+    return Options(kind, checked, [word for name, words in split for word in (f"--{name}", *words)])
 
 
 def examine(kind: str, values: dict[str, Any], source: str) -> Findings:
@@ -163,7 +166,8 @@ def argument_parser(kind: Kind) -> argparse.ArgumentParser:
         prog=f"python -m rltpf.train.{kind}",
         description=f"Train with TRL's {kind.upper()}Trainer.",
         epilog=f"Any option of TRL's {kind.upper()}Config, ModelConfig and ScriptArguments overrides the file, such as "
-        "--learning_rate 1e-4; and --adapter_name_or_path, --eval_dataset_name, --overwrite_output_dir.",
+        "--learning_rate 1e-4; and --adapter_name_or_path, --eval_dataset_name, --max_truncated, "
+        "--overwrite_output_dir.",
     )
     parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, such as configs/train/*.yaml")
     return parser
@@ -237,6 +241,8 @@ def _conflicts(values: dict[str, Any]) -> list[str]:
             "`adapter_name_or_path` goes on training that adapter and `use_peft` makes a new one: "
             "give one of the two (--use_peft false)"
         )
+    if not 0 <= values.get("max_truncated", 0) <= 1:
+        faults.append(f"`max_truncated` is {values['max_truncated']}: it is a share of the rows, from 0 to 1")
     faults += [
         f"`{key}` is {values[key]}: nothing would be learned"
         for key in _POSITIVE

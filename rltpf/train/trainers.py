@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import os
 import sys
@@ -20,9 +21,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.data import measure
+from rltpf.train.data import Lengths, measure, refuse_losses
 from rltpf.train.folder import RunFolder, say
-from rltpf.train.options import AdapterArguments, Options
+from rltpf.train.options import AdapterArguments, Kind, Options
 
 SUPPORTED = {"trl": ("1.16", "2"), "transformers": ("5.23", "6"), "peft": ("0.21", "1")}
 """Versions this module was written for: first, and first that is not."""
@@ -62,23 +63,33 @@ def check_versions() -> None:
         raise InputError(*faults)
 
 
+def _config_class(kind: Kind) -> Any:
+    import trl
+
+    return {"sft": trl.SFTConfig, "dpo": trl.DPOConfig}[kind]
+
+
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
     check_versions()
-    if not sys.stderr.isatty():
-        _hide_bars()
-    # Older versions that work here too do not know the option's new name: its deprecation is not the user's to mend.
-    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
-    from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
+    _hush()
+    from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser
 
     class Parser(TrlParser):
         def error(self, message: str) -> NoReturn:
             raise InputError(message)
 
-    config = {"sft": SFTConfig, "dpo": DPOConfig}[options.kind]
-    types: tuple[Any, ...] = (ScriptArguments, config, ModelConfig, DatasetMixtureConfig, AdapterArguments)
+    types: tuple[Any, ...] = (
+        ScriptArguments,
+        _config_class(options.kind),
+        ModelConfig,
+        DatasetMixtureConfig,
+        AdapterArguments,
+    )
+    parser = Parser(types)
+    parser.set_defaults_with_config(**options.values)
     try:
-        _, training, model, _, adapter = Parser(types).parse_args_and_config(options.argv)
+        _, training, model, _, adapter = parser.parse_args_and_config(options.argv)
     except (ValueError, TypeError, ImportError) as error:  # values that do not go together
         raise InputError(" ".join(str(error).split())) from None
     losses = training.loss_type if options.kind == "dpo" else []
@@ -94,18 +105,20 @@ def parse(options: Options) -> Arguments:
     return Arguments(training, model, adapter)
 
 
-def load_tokenizer(arguments: Arguments) -> Any:
+def load_tokenizer(options: Options) -> Any:
     """The tokenizer: the starting adapter's where it brings one, since SFT may have changed the template."""
+    _hush()
     from transformers import AutoTokenizer
 
-    adapter = arguments.adapter.adapter_name_or_path
+    adapter = options.get("adapter_name_or_path")
     own = adapter is not None and Path(adapter, "tokenizer_config.json").is_file()
-    source = adapter if own else arguments.model.model_name_or_path
-    revision = None if own else arguments.model.model_revision
-    trust = arguments.training.trust_remote_code
+    source = adapter if own else options.get("model_name_or_path")
+    revision = None if own else options.get("model_revision")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=trust)
-        template = getattr(arguments.training, "chat_template_path", None)
+        tokenizer = AutoTokenizer.from_pretrained(
+            source, revision=revision, trust_remote_code=bool(options.get("trust_remote_code"))
+        )
+        template = options.get("chat_template_path")
         if template and Path(template).is_file():
             tokenizer.chat_template = Path(template).read_text(encoding="utf-8")
         elif template:
@@ -113,6 +126,20 @@ def load_tokenizer(arguments: Arguments) -> Any:
     except (OSError, ValueError) as error:
         raise InputError(f"no tokenizer from {source}: {' '.join(str(error).split())}") from None
     return tokenizer
+
+
+def check_lengths(options: Options, rows: list[dict[str, Any]], tokenizer: Any) -> Lengths:
+    """How `max_length` treats the rows, said on stderr; raises `InputError` where it spoils more than is allowed."""
+    fields = _config_class(options.kind).__dataclass_fields__
+
+    def value(name: str) -> Any:
+        return options.get(name, fields[name].default if name in fields else None)
+
+    limit = None if value("packing") else value("max_length")
+    lengths = measure(options.kind, rows, tokenizer, limit, keep_end=value("truncation_mode") == "keep_end")
+    say(f"{options.kind}: {lengths}")
+    refuse_losses(lengths, limit, options.get("max_truncated", AdapterArguments.max_truncated))
+    return lengths
 
 
 def load_model(arguments: Arguments) -> Any:
@@ -150,18 +177,18 @@ def load_model(arguments: Arguments) -> Any:
 
 
 def build(
-    options: Options, arguments: Arguments, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None
+    options: Options,
+    arguments: Arguments,
+    rows: list[dict[str, Any]],
+    evaluation: list[dict[str, Any]] | None,
+    lengths: Lengths,
 ) -> Any:
-    """The SFTTrainer or DPOTrainer with our guard and progress lines; says how `max_length` treats the rows."""
+    """TRL's trainer with our guard and progress lines."""
     from datasets import Dataset
     from transformers import PrinterCallback, ProgressCallback
     from trl import DPOTrainer, SFTTrainer, get_peft_config, get_quantization_config
 
     training = arguments.training
-    tokenizer = load_tokenizer(arguments)
-    limit = None if getattr(training, "packing", False) else training.max_length
-    lengths = measure(options.kind, rows, tokenizer, limit, keep_end=training.truncation_mode == "keep_end")
-    say(f"{options.kind}: {lengths}")
     model = load_model(arguments)
     from_hub = isinstance(model, str)
     try:
@@ -170,14 +197,14 @@ def build(
             args=training,
             train_dataset=Dataset.from_list(rows),
             eval_dataset=Dataset.from_list(evaluation) if evaluation else None,
-            processing_class=tokenizer,
+            processing_class=load_tokenizer(options),
             quantization_config=get_quantization_config(arguments.model) if from_hub else None,
             peft_config=get_peft_config(arguments.model) if from_hub else None,
         )
     except (OSError, ValueError) as error:
         raise InputError(f"{options.kind}: {' '.join(str(error).split())}") from None
     trained = len(trainer.train_dataset)
-    if limit is not None and trained != lengths.rows - lengths.dropped:
+    if not getattr(training, "packing", False) and trained != lengths.rows - lengths.dropped:
         say(f"{options.kind}: TRL kept {trained} rows where {lengths.rows - lengths.dropped} were expected")
     for callback in (ProgressCallback, PrinterCallback):
         trainer.remove_callback(callback)
@@ -204,9 +231,26 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_metrics("train", metrics)
     trainer.save_state()
     folder.finish(trainer.state.log_history)
-    trainer.accelerator.wait_for_everyone()  # a process that leaves before the others hangs as gloo is torn down
-    trainer.end()
+    trainer.accelerator.wait_for_everyone()
     say(f"{kind}: mean loss {metrics['train_loss']:.4f}, {metrics['train_runtime']:.0f} s, saved in {folder.path}")
+
+
+def release() -> None:
+    """Give back the memory of a stage, and what accelerate keeps of its settings, for the next one in this process."""
+    import torch
+    from accelerate.state import AcceleratorState
+
+    gc.collect()
+    torch.cuda.empty_cache()
+    AcceleratorState._reset_state()
+
+
+def leave() -> None:
+    """Leave the other processes, all at once: one that goes before the others hangs as gloo is torn down."""
+    from accelerate import PartialState
+
+    PartialState().wait_for_everyone()
+    PartialState().destroy_process_group()
 
 
 def _keep_freed_memory() -> None:
@@ -221,7 +265,12 @@ def _keep_freed_memory() -> None:
         libc.mallopt(trim_threshold, 2**31 - 1)
 
 
-def _hide_bars() -> None:
+def _hush() -> None:
+    """No bars where there is no terminal, and no warnings that are not the user's to mend."""
+    # Older versions that work here too do not know the option's new name.
+    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
+    if sys.stderr.isatty():
+        return
     os.environ["TQDM_DISABLE"] = "1"  # read when tqdm is imported
     import datasets
     from transformers.utils import logging

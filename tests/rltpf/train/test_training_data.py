@@ -10,7 +10,7 @@ import pytest
 from training_rows import assistant, dpo_row, sft_row, user, write_rows
 
 from rltpf.errors import InputError
-from rltpf.train.data import Lengths, evaluation_rows, measure, row_faults, training_rows
+from rltpf.train.data import Lengths, evaluation_rows, measure, refuse_losses, row_faults, training_rows
 from rltpf.train.options import Options
 
 
@@ -129,6 +129,16 @@ def test_measure_counts_rows_that_are_cut_and_dropped(
 def test_measure_refuses_when_nothing_would_be_left() -> None:
     with pytest.raises(InputError, match="max_length 4 is within every prompt: all 2 rows"):
         measure("dpo", ROWS, WordTokenizer(), 4)
+
+
+def test_more_cut_and_dropped_rows_than_allowed_are_refused() -> None:
+    refuse_losses(Lengths(20, 90, cut=1, dropped=1), 64, 0.1)
+    with pytest.raises(InputError) as error:
+        refuse_losses(Lengths(20, 90, cut=1, dropped=2), 64, 0.1)
+    assert error.value.faults == (
+        "max_length 64 cuts or drops 3 of 20 rows, more than max_truncated 0.1 of them: raise it (the longest row has "
+        "90 tokens), or allow it with --max_truncated 0.15",
+    )
 
 
 def test_measure_refuses_a_tokenizer_without_chat_template() -> None:
