@@ -16,7 +16,16 @@ from typing import Any
 from rltpf.errors import InputError
 from rltpf.train.options import Kind, Options
 
-_COLUMNS: dict[Kind, tuple[str, ...]] = {"sft": ("prompt", "completion"), "dpo": ("prompt", "chosen", "rejected")}
+_ANSWERS: dict[Kind, tuple[str, ...]] = {
+    "sft": ("completion",),
+    "dpo": ("chosen", "rejected"),
+    "kto": ("completion",),
+}
+_COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "sft": ("prompt", "completion"),
+    "dpo": ("prompt", "chosen", "rejected"),
+    "kto": ("prompt", "completion", "label"),
+}
 _ROLES = {"system", "user", "assistant", "tool"}
 _FILES = (".jsonl", ".json", ".parquet")
 _SHOWN = 20  # faults printed before "and N more"
@@ -42,6 +51,18 @@ def evaluation_rows(options: Options) -> list[dict[str, Any]] | None:
     if name is None and str(options.get("dataset_name")).endswith(_FILES):
         raise InputError("eval_strategy needs rows: pass --eval_dataset_name FILE, or --eval_strategy no")
     return _rows(options, name or options.get("dataset_name"), split)
+
+
+def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str, Any]] | None) -> None:
+    """Raise `InputError` where a prompt to evaluate on is trained on too: the score would measure memory."""
+    trained = {json.dumps(row["prompt"], sort_keys=True) for row in rows}
+    shared = [row for row in evaluation or [] if json.dumps(row["prompt"], sort_keys=True) in trained]
+    if shared:
+        text = " ".join(shared[0]["prompt"][-1]["content"].split())
+        raise InputError(
+            f"{len(shared)} of {len(evaluation or [])} evaluation rows have a prompt that is trained on, the first is "
+            f"{text[:60]!r}: take them out of one of the two data sets"
+        )
 
 
 def _rows(options: Options, name: str, split: str) -> list[dict[str, Any]]:
@@ -100,6 +121,8 @@ def check_rows(kind: Kind, name: str, rows: Iterable[tuple[int, Any]]) -> list[d
             kept.append({column: row[column] for column in _COLUMNS[kind]})
     if not faults and not kept:
         faults.append(f"{name}: holds no rows; nothing can be trained")
+    if not faults and kind == "kto" and len(labels := {row["label"] for row in kept}) == 1:
+        faults.append(f"{name}: every `label` is {str(*labels).lower()}: KTO learns from the difference, add others")
     _refuse(faults)
     return kept
 
@@ -111,9 +134,15 @@ def row_faults(kind: Kind, row: Any) -> list[str]:
     missing = [column for column in _COLUMNS[kind] if column not in row]
     if missing:
         needs = ", ".join(_COLUMNS[kind])
-        hint = "; split `messages` into the two, or the prompt is trained on too" if "messages" in row else ""
+        hint = ""
+        if "messages" in row:
+            hint = "; split `messages` into the two, or the prompt is trained on too"
+        elif "completions" in row:
+            hint = "; stepwise rows are for process reward models, for which TRL has no trainer any more"
         return [f"{kind.upper()} needs the columns {needs}, and this row has no {', '.join(missing)}{hint}"]
-    faults = [fault for column in _COLUMNS[kind] for fault in _messages_faults(column, row[column])]
+    faults = [fault for column in ("prompt", *_ANSWERS[kind]) for fault in _messages_faults(column, row[column])]
+    if kind == "kto" and not isinstance(row["label"], bool):
+        faults.append(f"`label` is {row['label']!r}: it must be true or false")
     if not faults and row["prompt"][-1]["role"] not in ("user", "tool"):
         faults.append("`prompt` must end with the user's message")
     if kind == "dpo" and not faults and _texts(row["chosen"]) == _texts(row["rejected"]):
@@ -194,7 +223,7 @@ def measure(
     limit = max_length if max_length is not None else float("inf")
     for row in rows:
         prompt = count(row["prompt"], True)
-        whole = max(count(row["prompt"] + row[column], False) for column in _COLUMNS[kind][1:])
+        whole = max(count(row["prompt"] + row[column], False) for column in _ANSWERS[kind])
         longest = max(longest, whole)
         if prompt >= limit and not keep_end:
             dropped += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.data import evaluation_rows, training_rows
+from rltpf.train.data import evaluation_rows, refuse_shared, training_rows
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import Kind, Options, read_options
 
@@ -44,6 +44,8 @@ def train_stages(stages: Sequence[Options]) -> int:
     if not due:
         return 0
     data = [(training_rows(options), evaluation_rows(options)) for options in due]
+    for rows, evaluation in data:
+        refuse_shared(rows, evaluation)
 
     from rltpf.train import trainers
 

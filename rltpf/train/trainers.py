@@ -11,6 +11,7 @@ import ctypes
 import gc
 import math
 import os
+import random
 import sys
 import time
 import warnings
@@ -32,13 +33,15 @@ DPO_LOSSES = (
     "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired",
     "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm",
 )  # fmt: skip
+SFT_LOSSES = ("nll", "dft", "chunked_nll")
+KTO_LOSSES = ("kto", "apo_zero_unpaired")
 
 _STUCK_AFTER = 5  # logged steps without any change before the run is called stuck
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """TRL's argument objects: `training` is an SFTConfig or DPOConfig, `model` a ModelConfig."""
+    """TRL's argument objects: `training` is an SFTConfig, DPOConfig or KTOConfig, `model` a ModelConfig."""
 
     training: Any
     model: Any
@@ -66,7 +69,7 @@ def check_versions() -> None:
 def _config_class(kind: Kind) -> Any:
     import trl
 
-    return {"sft": trl.SFTConfig, "dpo": trl.DPOConfig}[kind]
+    return {"sft": trl.SFTConfig, "dpo": trl.DPOConfig, "kto": trl.KTOConfig}[kind]
 
 
 def parse(options: Options) -> Arguments:
@@ -92,9 +95,10 @@ def parse(options: Options) -> Arguments:
         _, training, model, _, adapter = parser.parse_args_and_config(options.argv)
     except (ValueError, TypeError, ImportError) as error:  # values that do not go together
         raise InputError(" ".join(str(error).split())) from None
-    losses = training.loss_type if options.kind == "dpo" else []
-    faults = [f"loss_type `{loss}` is none of {', '.join(DPO_LOSSES)}" for loss in losses if loss not in DPO_LOSSES]
-    if options.kind == "dpo" and training.precompute_ref_log_probs and training.world_size > 1:
+    known = {"sft": SFT_LOSSES, "dpo": DPO_LOSSES, "kto": KTO_LOSSES}[options.kind]
+    losses = training.loss_type if options.kind == "dpo" else [training.loss_type]
+    faults = [f"loss_type `{loss}` is none of {', '.join(known)}" for loss in losses if loss not in known]
+    if getattr(training, "precompute_ref_log_probs", False) and training.world_size > 1:
         faults.append("precompute_ref_log_probs does not work in several processes with rows from memory: leave it out")
     if faults:
         raise InputError(*faults)
@@ -186,13 +190,17 @@ def build(
     """TRL's trainer with our guard and progress lines."""
     from datasets import Dataset
     from transformers import PrinterCallback, ProgressCallback
-    from trl import DPOTrainer, SFTTrainer, get_peft_config, get_quantization_config
+    from trl import DPOTrainer, KTOTrainer, SFTTrainer, get_peft_config, get_quantization_config
 
     training = arguments.training
+    if options.kind == "kto":
+        # KTO takes the rows in their order, and compares each with its neighbours: they must not share a label or a
+        # question, as they do in the files.
+        random.Random(training.seed).shuffle(rows)
     model = load_model(arguments)
     from_hub = isinstance(model, str)
     try:
-        trainer = {"sft": SFTTrainer, "dpo": DPOTrainer}[options.kind](
+        trainer = {"sft": SFTTrainer, "dpo": DPOTrainer, "kto": KTOTrainer}[options.kind](
             model=model,
             args=training,
             train_dataset=Dataset.from_list(rows),

@@ -299,7 +299,8 @@ ARGUMENTS = [
     Bad(
         "unknown kind of training",
         "train ppo",
-        "rltpf train: argument sft|dpo: invalid choice: 'ppo' (choose from 'sft', 'dpo') (see rltpf train --help)",
+        "rltpf train: argument sft|dpo|kto|rltpf: invalid choice: 'ppo' (choose from 'sft', 'dpo', 'kto', 'rltpf') "
+        "(see rltpf train --help)",
     ),
     Bad(
         "missing argument", "judge", "rltpf judge: the following arguments are required: INPUT (see rltpf judge --help)"
@@ -677,7 +678,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', "
-        "'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
+        "'sft', 'dpo', 'kto', 'rltpf', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
     Bad(
@@ -881,7 +882,7 @@ def test_what_looks_bad_and_is_not(text: bytes, tmp_path: Path, capsys: pytest.C
         (
             "x.yaml",
             "beta: 0.1\nmodel_name_or_path: m\noutput_dir: o\n",
-            "`rltpf train dpo`, which needs besides: --dataset_name",
+            "`rltpf train dpo` and `rltpf train kto`, which needs besides: --dataset_name",
         ),
         (
             "my_sft.yaml",

@@ -23,6 +23,8 @@ COMMANDS = (
     ["train"],
     ["train", "sft"],
     ["train", "dpo"],
+    ["train", "kto"],
+    ["train", "rltpf"],
     ["evaluate"],
     ["report"],
     ["demo"],

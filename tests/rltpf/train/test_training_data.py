@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training_rows import assistant, dpo_row, sft_row, user, write_rows
+from training_rows import assistant, dpo_row, kto_row, sft_row, user, write_rows
 
 from rltpf.errors import InputError
-from rltpf.train.data import Lengths, evaluation_rows, measure, refuse_losses, row_faults, training_rows
+from rltpf.train.data import Lengths, evaluation_rows, measure, refuse_losses, refuse_shared, row_faults, training_rows
 from rltpf.train.options import Options
 
 
 def test_sound_rows_have_no_fault() -> None:
     assert row_faults("sft", sft_row(1)) == []
     assert row_faults("dpo", dpo_row(1)) == []
+    assert row_faults("kto", kto_row(1)) == []
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,10 @@ def test_sound_rows_have_no_fault() -> None:
          "`prompt` must end with the user's message"),
         ("dpo", {"prompt": user("a"), "chosen": assistant("b "), "rejected": assistant("b")},
          "`chosen` and `rejected` are the same text: such a pair has no gradient"),
+        ("kto", {**kto_row(1), "label": "true"}, "`label` is 'true': it must be true or false"),
+        ("kto", {"prompt": "a", "completions": ["b"], "labels": [True]},
+         "KTO needs the columns prompt, completion, label, and this row has no completion, label; "
+         "stepwise rows are for process reward models, for which TRL has no trainer any more"),
     ],
 )  # fmt: skip
 def test_fault(kind: Any, row: Any, fault: str) -> None:
@@ -53,6 +58,30 @@ def test_rows_keep_only_the_columns_that_are_trained_on(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.jsonl", [{**sft_row(1), "verdicts": [{"a": 1}]}, {**sft_row(2), "verdicts": "x"}])
     rows = training_rows(Options("sft", {"dataset_name": str(path)}, []))
     assert rows == [{key: sft_row(n)[key] for key in ("prompt", "completion")} for n in (1, 2)]
+
+
+def test_answers_with_one_label_teach_nothing(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [kto_row(2), kto_row(4)])
+    with pytest.raises(InputError) as error:
+        training_rows(Options("kto", {"dataset_name": str(path)}, []))
+    assert error.value.faults == (f"{path}: every `label` is true: KTO learns from the difference, add others",)
+
+
+def test_all_judged_answers_are_sft_rows_too(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [kto_row(1), kto_row(2)])
+    rows = training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert [sorted(row) for row in rows] == [["completion", "prompt"]] * 2
+
+
+def test_a_prompt_that_is_trained_on_is_not_evaluated_on() -> None:
+    refuse_shared([sft_row(1), sft_row(2)], [sft_row(3)])
+    refuse_shared([sft_row(1)], None)
+    with pytest.raises(InputError) as error:
+        refuse_shared([sft_row(1), sft_row(2)], [sft_row(3), {**sft_row(2), "completion": assistant("another")}])
+    assert error.value.faults == (
+        "1 of 2 evaluation rows have a prompt that is trained on, the first is 'What is 2 + 1?': "
+        "take them out of one of the two data sets",
+    )
 
 
 def test_faults_name_file_and_line(tmp_path: Path) -> None:
