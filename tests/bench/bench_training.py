@@ -98,7 +98,7 @@ def measure(ours: bool, kind: str, model: str, rows: Path, folder: Path) -> dict
                   **lora, **settings, **more}  # fmt: skip
         config = folder.with_suffix(".yaml")
         config.write_text(json.dumps(values))  # JSON is YAML
-        code, argument = OURS.format(kind=kind), ["--config", str(config)]
+        code, argument = OURS.replace("{kind}", kind), ["--config", str(config)]
     else:
         given = {"rows": str(rows), "model": model, "lora": LORA, "settings": settings}
         code = BARE.replace("{upper}", kind.upper()).replace("{reference}", str(kind == "dpo"))
