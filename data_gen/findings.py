@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.table import Table
 
-from data_gen.audit import SEAL, answers, seal, theorems
+from data_gen.audit import SEAL, Theorem, answers, seal, theorems
+from data_gen.export import COLUMNS
 from data_gen.formal import Refusal
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
@@ -21,13 +22,16 @@ from rltpf.prover.prover import Prover
 from rltpf.prover.rows import IN_FLIGHT
 from rltpf.runs import write_atomically
 
-DATA_SETS = ("sft.jsonl", "dpo.jsonl")
 MOST_SHOWN = 20
+_FOLDER = "dataset_dict.json"
+
+Chain = tuple[Theorem, ...]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the audit says of a row; `undecided` where Lean timed out or crashed. `theorems` counts those checked."""
+    """What the audit says of a row, or of one answer; `undecided` where Lean timed out or crashed. `theorems` counts
+    those of an answer that were checked."""
 
     status: Literal["passed", "failed", "undecided"]
     reason: str
@@ -37,14 +41,18 @@ class Finding:
 
 
 def find_data_sets(names: Sequence[str]) -> list[Path]:
-    """The files that are meant: a run's folder stands for its data sets, `-` for standard input."""
+    """The files and the folders for `load_from_disk` that are meant: a run's folder stands for its files, `-` for
+    standard input."""
     found, faults = [], []
     for name in names:
         path = Path("/dev/stdin" if name == "-" else name)
-        files = [path / data_set for data_set in DATA_SETS if (path / data_set).is_file()] if path.is_dir() else [path]
+        if path.is_dir() and not (path / _FOLDER).is_file():
+            files = [file for kind in COLUMNS if (file := path / f"{kind}.jsonl").is_file()]
+        else:
+            files = [path]
         found += files
         if not files:
-            faults.append(f"{path}: holds neither {' nor '.join(DATA_SETS)}: name a data set or the folder of a run")
+            faults.append(f"{path}: holds no {'.jsonl, '.join(COLUMNS)}.jsonl or {_FOLDER}: name a data set or a run")
     if faults:
         raise InputError(*faults)
     return found
@@ -54,7 +62,7 @@ def read_rows(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
     """The rows with their places (`file:line`); raises `InputError` with a line for every fault."""
     rows, faults = [], []
     for path in paths:
-        for place, row in read_jsonl(path):
+        for place, row in _read_folder(path) if path.is_dir() else read_jsonl(path):
             if isinstance(row, str):
                 faults.append(f"{place}: {row}")
             elif fault := _fault(row):
@@ -69,6 +77,20 @@ def read_rows(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
     return rows
 
 
+def _read_folder(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(`folder/kind: row N`, row) of a folder that `save_to_disk` wrote."""
+    import datasets
+
+    try:
+        sets = datasets.load_from_disk(path)
+    # The library raises a dozen kinds of errors, all of which mean that this folder is not whole.
+    except Exception as error:
+        raise InputError(f"{path}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+    for kind, rows in sets.items():
+        for number, row in enumerate(rows, start=1):
+            yield f"{path / kind}: row {number}", row
+
+
 def _fault(row: dict[str, Any]) -> str:
     if not is_text(row):
         return "holds a lone surrogate, which is half a character"
@@ -79,54 +101,70 @@ def _fault(row: dict[str, Any]) -> str:
     return ""
 
 
-async def audit_row(prover: Prover, row: dict[str, Any]) -> Finding:
-    """What is wrong with a row, the worst of it: its parts do not agree, or else Lean objects, or else the seal is
-    another's."""
+async def audit_rows(
+    prover: Prover, rows: Sequence[dict[str, Any]], workers: int
+) -> tuple[list[Finding], list[Finding]]:
+    """A finding for every row, in their order, and those of the answers that Lean was asked about.
+
+    The data sets of a run have their answers in common, and each is checked once, however many rows hold it.
+    """
+    parts = [_take_apart(row) for row in rows]
+    chains = dict.fromkeys(chain for part in parts if not isinstance(part, Finding) for chain in part)
+    found: dict[Chain, Finding] = {}
+
+    async def audited(chain: Chain) -> tuple[Chain, Finding]:
+        return chain, await _audit_chain(prover, chain)
+
+    with Progress("answers", total=len(chains)) as progress:
+
+        def keep(result: tuple[Chain, Finding]) -> None:
+            chain, finding = result
+            found[chain] = finding
+            progress.advance(failed=finding.status != "passed")
+
+        await pipeline.run(chains, audited, keep, concurrency=IN_FLIGHT * workers)
+    return [_conclude(row, part, found) for row, part in zip(rows, parts, strict=True)], list(found.values())
+
+
+def _take_apart(row: dict[str, Any]) -> list[Chain] | Finding:
+    """The theorems of each answer of a row, or why its parts do not agree."""
     try:
-        chains = [theorems(answer) for answer in answers(row)]
+        return [tuple(theorems(answer)) for answer in answers(row)]
     except Refusal as refusal:
         return Finding("failed", refusal.reason, str(refusal))
+
+
+async def _audit_chain(prover: Prover, chain: Chain) -> Finding:
+    """What Lean objects to in an answer."""
     checked, seconds = 0, 0.0
-    for chain in chains:
-        for claim in chain:
-            report = await prover.check(claim.statement, claim.text)
-            checked, seconds = checked + 1, seconds + report.seconds
-            if not report.verified:
-                said = report.detail or next((message.text for message in report.messages), "")
-                detail = " ".join(f"{claim.name}: {said}".split())
-                return Finding("failed" if report.decided else "undecided", report.reason, detail, checked, seconds)
-        # The last theorem has the hypotheses of all.
-        report = await prover.close_goal(chain[-1].statement, "absurdity")
-        seconds += report.seconds
-        if report.verified:
-            return Finding("failed", "vacuous", "the hypotheses contradict each other", checked, seconds)
-        if not report.decided:
-            return Finding("undecided", report.reason, report.detail, checked, seconds)
-    if row.get(SEAL) != seal(row):
-        detail = "the row is not as it was exported" if SEAL in row else "the row has no seal"
-        return Finding("failed", "seal", detail, checked, seconds)
+    for claim in chain:
+        report = await prover.check(claim.statement, claim.text)
+        checked, seconds = checked + 1, seconds + report.seconds
+        if not report.verified:
+            said = report.detail or next((message.text for message in report.messages), "")
+            detail = " ".join(f"{claim.name}: {said}".split())
+            return Finding("failed" if report.decided else "undecided", report.reason, detail, checked, seconds)
+    # The last theorem has the hypotheses of all.
+    report = await prover.close_goal(chain[-1].statement, "absurdity")
+    seconds += report.seconds
+    if report.verified:
+        return Finding("failed", "vacuous", "the hypotheses contradict each other", checked, seconds)
+    if not report.decided:
+        return Finding("undecided", report.reason, report.detail, checked, seconds)
     return Finding("passed", "ok", "", checked, seconds)
 
 
-async def audit_rows(prover: Prover, rows: Sequence[dict[str, Any]], workers: int) -> list[Finding]:
-    """A finding for every row, in their order; the prover is closed in the end."""
-    findings: dict[int, Finding] = {}
-
-    async def audited(number: int) -> tuple[int, Finding]:
-        return number, await audit_row(prover, rows[number])
-
-    with Progress("audit", total=len(rows)) as progress:
-
-        def keep(result: tuple[int, Finding]) -> None:
-            number, finding = result
-            findings[number] = finding
-            progress.advance(failed=finding.status != "passed")
-
-        try:
-            await pipeline.run(range(len(rows)), audited, keep, concurrency=IN_FLIGHT * workers)
-        finally:
-            await prover.close()
-    return [findings[number] for number in range(len(rows))]
+def _conclude(row: dict[str, Any], part: list[Chain] | Finding, found: Mapping[Chain, Finding]) -> Finding:
+    """What is wrong with a row, the worst of it: its parts do not agree, or else Lean objects, or else the seal is
+    another's."""
+    if isinstance(part, Finding):
+        return part
+    for finding in (found[chain] for chain in part):
+        if finding.status != "passed":
+            return finding
+    if row.get(SEAL) != seal(row):
+        return Finding("failed", "seal", "the row is not as it was exported" if SEAL in row else "the row has no seal")
+    return Finding("passed", "ok")
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]], findings: Sequence[Finding]) -> None:
@@ -138,8 +176,8 @@ def write_rows(path: Path, rows: Sequence[dict[str, Any]], findings: Sequence[Fi
     write_atomically(path, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in audited))
 
 
-def table(findings: Sequence[Finding]) -> Table:
-    """The counts, each failure with its reason, and what they cost."""
+def table(findings: Sequence[Finding], answers: Sequence[Finding]) -> Table:
+    """The counts of rows, each failure with its reason, and what the answers cost."""
     table = Table("audit", "count", box=None, pad_edge=False)
     table.columns[1].justify = "right"
     table.add_row("rows", f"{len(findings):,}")
@@ -147,8 +185,8 @@ def table(findings: Sequence[Finding]) -> Table:
     for status in ("failed", "undecided"):
         for reason, count in Counter(found.reason for found in findings if found.status == status).most_common():
             table.add_row(f"  {status}: {reason}", f"{count:,}")
-    table.add_row("Lean theorems", f"{sum(found.theorems for found in findings):,}")
-    table.add_row("Lean seconds", f"{sum(found.seconds for found in findings):,.0f}")
+    table.add_row("Lean theorems", f"{sum(found.theorems for found in answers):,}")
+    table.add_row("Lean seconds", f"{sum(found.seconds for found in answers):,.0f}")
     return table
 
 

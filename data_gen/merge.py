@@ -46,7 +46,7 @@ def merge(output_dir: Path, overwrite: bool = False) -> int:
         finally:
             questions.close()
             answers.close()
-        return report(run, _with_costs(metrics, parts))
+        return report(run, config, _with_costs(metrics, parts))
 
 
 def merge_if_last(output_dir: Path, shard: Shard, overwrite: bool) -> None:

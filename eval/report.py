@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from eval import plots, sections
-from eval.score import VERDICTS, Sample, by_row
+from eval.score import VERDICTS, Sample, whole_rows
 from eval.sections import Score, Section
 from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
@@ -92,8 +92,7 @@ def _scores(run_dir: Path) -> Section | str:
         return "Scores: there is no `eval/NAME/metrics.json`."
     entries = []
     for folder in sorted(folders, key=lambda folder: (_ORDER.get(folder.name, len(_ORDER)), folder.name)):
-        rows = by_row(Sample.from_json(row) for row in _read_jsonl(folder / "samples.jsonl"))
-        whole = {id: row for id, row in rows.items() if all(sample.error is None for sample in row)}
+        whole = whole_rows(Sample.from_json(row) for row in _read_jsonl(folder / "samples.jsonl"))
         right = {
             verdict: {id: sum(bool(getattr(s, verdict)) for s in row) / len(row) for id, row in whole.items()}
             for verdict in VERDICTS

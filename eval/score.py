@@ -114,14 +114,13 @@ def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
     frequent answer of all replies scores. Standard errors are over rows, so that a row's replies, which depend on one
     another, do not count as independent.
     """
-    rows = list(by_row(samples).values())
-    whole = [row for row in rows if all(sample.error is None for sample in row)]
+    whole = list(whole_rows(samples).values())
     replies = [sample for row in whole for sample in row]
     size = len(whole[0])
     return {
         "n": len(whole),
         "samples": size,
-        "failed": len(rows) - len(whole),
+        "failed": len({sample.id for sample in samples}) - len(whole),
         "scores": {verdict.removeprefix("correct_"): _score(whole, verdict) for verdict in VERDICTS},
         "no_answer": {
             "strict": sum(sample.strict is None for sample in replies),
@@ -133,12 +132,12 @@ def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
     }
 
 
-def by_row(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
-    """The samples of each row, by the row's id, in their order."""
+def whole_rows(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """The samples of each row of which every reply is there, by the row's id, in their order."""
     rows: dict[str, list[Sample]] = {}
     for sample in samples:
         rows.setdefault(sample.id, []).append(sample)
-    return rows
+    return {id: row for id, row in rows.items() if all(sample.error is None for sample in row)}
 
 
 def _score(rows: Sequence[Sequence[Sample]], verdict: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ _TARGETS = {
     "generate": ("rltpf generate", "data_gen.config:GenerateConfig"),
     "judge": ("rltpf judge", "data_gen.config:JudgeConfig"),
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
+    "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),
     "kto": ("rltpf train kto", ""),

@@ -13,9 +13,9 @@ from rltpf.selection.candidates import value_of
 Route = Literal["base", "edited", "chosen", "rewritten", "formalised", "none"]
 """How a candidate got its statement: it is the base; its term stands in the one slot, or in slots that a model chose
 among several; the rewriter's function wrote it; it was formalised by itself; or it has none."""
-Verdict = Literal["elaborates", "rejected", "refused", "none", "infra"]
+Verdict = Literal["elaborates", "rejected", "refused", "none"]
 """What Lean said of the statement: it elaborates, it does not, it was not asked (the text may not reach it, or means
-less than it seems to), there is no statement, or there was no verdict."""
+less than it seems to), or there is no statement."""
 Proof = Literal["proved", "refuted", "open", ""]
 
 
@@ -34,6 +34,19 @@ class Judged(Record):
     def elaborates(self) -> bool:
         return self.verdict == "elaborates"
 
+    @property
+    def is_proved(self) -> bool:
+        return self.proof == "proved"
+
+    @property
+    def is_refuted(self) -> bool:
+        return self.proof == "refuted"
+
+    @property
+    def survives(self) -> bool:
+        """Whether its statement elaborates and is not refuted."""
+        return self.elaborates and not self.is_refuted
+
 
 Rule = Callable[[Sequence[Judged]], int | None]
 """The place of the selected candidate, from 0; None where there are no candidates."""
@@ -41,41 +54,25 @@ Rule = Callable[[Sequence[Judged]], int | None]
 
 def first(judged: Sequence[Judged]) -> int | None:
     """The paper's rule: the first whose statement elaborates, else the first."""
-    return _best(judged, lambda item: item.elaborates)
+    return _first(_survivors(judged, lambda item: item.elaborates))
 
 
 def proved(judged: Sequence[Judged]) -> int | None:
     """Proof level: the first that is proved, else the first that elaborates and is not refuted, else the first that is
     not refuted, else the first."""
-    for accept in (
-        lambda item: item.proof == "proved",
-        lambda item: item.elaborates and item.proof != "refuted",
-        lambda item: item.proof != "refuted",
-    ):
-        place = next((place for place, item in enumerate(judged) if accept(item)), None)
-        if place is not None:
-            return place
-    return 0 if judged else None
+    levels = (lambda item: item.is_proved, lambda item: item.survives, lambda item: not item.is_refuted)
+    return _first(_survivors(judged, *levels))
 
 
 def majority(judged: Sequence[Judged]) -> int | None:
     """The most frequent value among the candidates that are proved, else among those that elaborate and are not
     refuted, else among all; of equals the first."""
-    survivors: list[int] = []
-    for accept in (
-        lambda item: item.proof == "proved",
-        lambda item: item.elaborates and item.proof != "refuted",
-        lambda item: True,
-    ):
-        survivors = [place for place, item in enumerate(judged) if accept(item)]
-        if survivors:
-            break
-    return _most_frequent(judged, survivors)
+    return _most_frequent(judged, _survivors(judged, lambda item: item.is_proved, lambda item: item.survives))
 
 
 def rank_one(judged: Sequence[Judged]) -> int | None:
     """Control: the solver's own first answer, without Lean."""
-    return 0 if judged else None
+    return _first(range(len(judged)))
 
 
 def plain_majority(judged: Sequence[Judged]) -> int | None:
@@ -92,8 +89,16 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def _best(judged: Sequence[Judged], accept: Callable[[Judged], bool]) -> int | None:
-    return next((place for place, item in enumerate(judged) if accept(item)), 0 if judged else None)
+def _survivors(judged: Sequence[Judged], *levels: Callable[[Judged], bool]) -> Sequence[int]:
+    """The places of the candidates at the first level that any reaches; all where none does."""
+    for reaches in levels:
+        if places := [place for place, item in enumerate(judged) if reaches(item)]:
+            return places
+    return range(len(judged))
+
+
+def _first(places: Sequence[int]) -> int | None:
+    return places[0] if places else None
 
 
 def _most_frequent(judged: Sequence[Judged], places: Sequence[int]) -> int | None:

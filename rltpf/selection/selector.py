@@ -162,7 +162,9 @@ class _Problem:
         left = [c for c in self._candidates if c not in written and c != own.candidate]
         if left:
             written |= await self._rewritten(statement, own.candidate, left)
-        flags = await self._selector._prover.traps(own.statement) if len(self._candidates) > 1 else ()
+        # Many proofs are tried for them: only where an edit may need them.
+        edits = [item for item in written.values() if item.statement and _may_be_cut_off(item)]
+        flags = await self._selector._prover.traps(own.statement) if edits else ()
         judged = []
         for candidate in self._candidates:
             item = written.get(candidate, Judged(candidate))
@@ -214,7 +216,7 @@ class _Problem:
             return dataclasses.replace(
                 item, verdict="refused" if report.reason == "gate" else "rejected", reason=_words(report)
             )
-        if not plain(item.candidate).lstrip("-").isdigit():
+        if _may_be_cut_off(item):
             cut = set(await self._selector._prover.traps(item.statement)) & TRUNCATION - set(base_flags)
             if cut:
                 return dataclasses.replace(item, verdict="refused", reason=", ".join(sorted(cut)))
@@ -238,6 +240,10 @@ class _Problem:
     def _request(self, role: str, prompt: str, **values: Any) -> Request:
         messages = self._selector._messages(prompt, question=self._question, **values)
         return Request(role, messages, self._selector._sampling(role))
+
+
+def _may_be_cut_off(item: Judged) -> bool:
+    return not plain(item.candidate).lstrip("-").isdigit()
 
 
 def marked(statement: Statement, found: Sequence[Place]) -> str:

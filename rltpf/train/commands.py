@@ -1,4 +1,4 @@
-"""`rltpf train sft|dpo|kto|rltpf`: the same code as `accelerate launch -m rltpf.train.sft`."""
+"""`rltpf train rltpf|sft|dpo|kto|merge`; training is the same code as `accelerate launch -m rltpf.train.sft`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 def register(subparsers: Any) -> None:
     """Add `train` to the subparsers of the command line."""
+    from rltpf.train import merge
+
     train = subparsers.add_parser("train", help="SFT and DPO with TRL, from the rows that `generate` wrote")
-    kinds = train.add_subparsers(dest="kind", metavar="sft|dpo|kto|rltpf", required=True)
+    kinds = train.add_subparsers(dest="kind", metavar="sft|dpo|kto|rltpf|merge", required=True)
     summaries = {
         "sft": "supervised fine-tuning",
         "dpo": "direct preference optimisation",
@@ -36,6 +38,7 @@ def register(subparsers: Any) -> None:
     )
     job.add_argument("--config", metavar="FILE", help="YAML with the sections sft and dpo, see configs/train/")
     job.set_defaults(run=run)
+    merge.register(kinds)
 
 
 def run(args: argparse.Namespace, overrides: list[str]) -> int:

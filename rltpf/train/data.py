@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.train.options import Kind, Options
 
@@ -37,7 +38,7 @@ def training_rows(options: Options) -> list[dict[str, Any]]:
         from trl import DatasetMixtureConfig, get_dataset
 
         mixture = DatasetMixtureConfig(datasets=options.get("datasets"))
-        return check_rows(options.kind, "datasets", enumerate(get_dataset(mixture)["train"], start=1))
+        return check_rows(options.kind, "datasets", _numbered("datasets", get_dataset(mixture)["train"]))
     split = options.get("dataset_train_split", "train")
     return _rows(options, options.get("dataset_name"), split)
 
@@ -67,31 +68,12 @@ def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str,
 
 def _rows(options: Options, name: str, split: str) -> list[dict[str, Any]]:
     if name.endswith(".jsonl"):
-        return check_rows(options.kind, name, read_jsonl(name))
-    return check_rows(options.kind, name, enumerate(_load(name, options.get("dataset_config"), split), start=1))
+        return check_rows(options.kind, name, read_jsonl(Path(name)))
+    return check_rows(options.kind, name, _numbered(name, _load(name, options.get("dataset_config"), split)))
 
 
-def read_jsonl(path: str) -> list[tuple[int, Any]]:
-    """(line number, value) of every line that is not blank; raises `InputError` for lines that are not JSON."""
-    try:
-        # Not `splitlines`, which breaks lines at characters that JSON texts may hold, such as U+2028.
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; pass --dataset_name with a file that exists") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
-    rows, faults = [], []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append((number, json.loads(line)))
-        except json.JSONDecodeError as error:
-            faults.append(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}")
-        except (ValueError, RecursionError) as error:
-            faults.append(f"{path}:{number}: not usable JSON: {error}")
-    _refuse(faults)
-    return rows
+def _numbered(name: str, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((f"{name}:{number}", row) for number, row in enumerate(rows, start=1))
 
 
 def _load(name: str, config: str | None, split: str) -> Iterable[Any]:
@@ -111,13 +93,17 @@ def _load(name: str, config: str | None, split: str) -> Iterable[Any]:
         raise InputError(f"dataset_name {name}, split {split}: {' '.join(str(error).split())}") from None
 
 
-def check_rows(kind: Kind, name: str, rows: Iterable[tuple[int, Any]]) -> list[dict[str, Any]]:
-    """The rows reduced to the columns of `kind`; raises `InputError` with one line a fault, each with its place."""
-    faults, kept = [], []
-    for number, row in rows:
-        found = row_faults(kind, row)
-        faults += [f"{name}:{number}: {fault}" for fault in found]
-        if not found:
+def check_rows(kind: Kind, name: str, rows: Iterable[tuple[str, dict[str, Any] | str]]) -> list[dict[str, Any]]:
+    """The rows, each with its place, reduced to the columns of `kind`; one that is a text is the fault of its line.
+
+    Raises `InputError` with one line a fault.
+    """
+    faults: list[str] = []
+    kept = []
+    for place, row in rows:
+        found = [row] if isinstance(row, str) else row_faults(kind, row)
+        faults += [f"{place}: {fault}" for fault in found]
+        if not found and isinstance(row, dict):
             kept.append({column: row[column] for column in _COLUMNS[kind]})
     if not faults and not kept:
         faults.append(f"{name}: holds no rows; nothing can be trained")
@@ -127,10 +113,10 @@ def check_rows(kind: Kind, name: str, rows: Iterable[tuple[int, Any]]) -> list[d
     return kept
 
 
-def row_faults(kind: Kind, row: Any) -> list[str]:
+def row_faults(kind: Kind, row: dict[str, Any]) -> list[str]:
     """What makes a row useless: columns, roles, empty texts, and pairs whose two sides are the same."""
-    if not isinstance(row, dict):
-        return [f"a row is an object, this is a {type(row).__name__}"]
+    if not is_text(row):
+        return ["holds a lone surrogate, which is half a character"]
     missing = [column for column in _COLUMNS[kind] if column not in row]
     if missing:
         needs = ", ".join(_COLUMNS[kind])
@@ -178,7 +164,7 @@ def _refuse(faults: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Rows by what `max_length` does to them; `longest` is in tokens."""
+    """Rows by what becomes of them under `max_length`; `longest` is in tokens."""
 
     rows: int
     longest: int
@@ -201,13 +187,15 @@ def refuse_losses(lengths: Lengths, max_length: int | None, allowed: float) -> N
         )
 
 
-def measure(
+def within_length(
     kind: Kind, rows: Sequence[dict[str, Any]], tokenizer: Any, max_length: int | None, keep_end: bool = False
-) -> Lengths:
-    """How `max_length` treats the rows; raises `InputError` without a chat template or when every row would be dropped.
+) -> tuple[list[dict[str, Any]], Lengths]:
+    """The rows to train on, and how `max_length` treats them; raises `InputError` without a chat template or when no
+    row would be left.
 
     TRL keeps the first `max_length` tokens: a longer row loses the end of its answer, and one whose prompt alone fills
-    the window is dropped silently. With `keep_end` (`truncation_mode`) the prompt loses its start and no row goes.
+    the window is dropped silently. With `keep_end` (`truncation_mode`) the prompt loses its start instead. A pair of
+    which an answer would be cut is left out here: DPO would compare answers without their ends, which may be the same.
     """
     if not tokenizer.chat_template:
         raise InputError(
@@ -219,18 +207,19 @@ def measure(
         encoded = tokenizer.apply_chat_template(messages, add_generation_prompt=generation, return_dict=True)
         return len(encoded["input_ids"])
 
-    longest = cut = dropped = 0
+    kept = []
+    longest = cut = 0
     limit = max_length if max_length is not None else float("inf")
     for row in rows:
         prompt = count(row["prompt"], True)
         whole = max(count(row["prompt"] + row[column], False) for column in _ANSWERS[kind])
         longest = max(longest, whole)
-        if prompt >= limit and not keep_end:
-            dropped += 1
-        elif whole > limit:
-            cut += 1
-    if dropped == len(rows):
-        raise InputError(
-            f"max_length {max_length} is within every prompt: all {len(rows)} rows would be dropped, raise it"
-        )
-    return Lengths(len(rows), longest, cut, dropped)
+        cuts_answer = (whole - prompt if keep_end else whole) > limit
+        if (cuts_answer and kind == "dpo") or (prompt >= limit and not keep_end):
+            continue
+        kept.append(row)
+        cut += whole > limit
+    if not kept:
+        found = "cuts an answer of every pair" if kind == "dpo" else "is within every prompt"
+        raise InputError(f"max_length {max_length} {found}: all {len(rows)} rows would be dropped, raise it")
+    return kept, Lengths(len(rows), longest, cut, len(rows) - len(kept))

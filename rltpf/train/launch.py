@@ -1,13 +1,17 @@
-"""One course of training for all kinds; errors become one line each and an exit code, said by one process."""
+"""One course of training for every kind and stage; errors become one line each and an exit code, of one process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
 
+from rltpf import tracking
 from rltpf.errors import InputError, RunError
 from rltpf.train.data import evaluation_rows, refuse_shared, training_rows
-from rltpf.train.folder import RunFolder, say
+from rltpf.train.folder import RunFolder, check_start, is_main_process, say
 from rltpf.train.options import Kind, Options, read_options
+from rltpf.train.report import card_writer, provenance, reported
 
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
@@ -43,6 +47,9 @@ def train_stages(stages: Sequence[Options]) -> int:
             due.append(options)
     if not due:
         return 0
+    check_start(due[0])
+    if any(map(_reports, due)):
+        tracking.check()
     data = [(training_rows(options), evaluation_rows(options)) for options in due]
     for rows, evaluation in data:
         refuse_shared(rows, evaluation)
@@ -51,18 +58,32 @@ def train_stages(stages: Sequence[Options]) -> int:
 
     trainers.check_versions()
     tokenizer = trainers.load_tokenizer(due[0])
-    lengths = [trainers.check_lengths(options, rows, tokenizer) for options, (rows, _) in zip(due, data, strict=True)]
-    for options, (rows, evaluation), length in zip(due, data, lengths, strict=True):
-        folder = RunFolder(options)
-        if _is_finished(folder):
-            continue
-        trainers.fit(trainers.build(options, trainers.parse(options), rows, evaluation, length), folder)
+    kept = [trainers.check_lengths(options, rows, tokenizer) for options, (rows, _) in zip(due, data, strict=True)]
+    for options, rows, (_, evaluation) in zip(due, kept, data, strict=True):
+        _train_stage(options, rows, evaluation)
         trainers.release()
     trainers.leave()
     return 0
+
+
+def _train_stage(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None) -> None:
+    from rltpf.train import trainers
+
+    folder = RunFolder(options)
+    if _is_finished(folder):
+        return
+    data = provenance(folder, len(rows))
+    trainer = trainers.build(options, rows, evaluation)
+    with reported(folder, data, rows) if _reports(options) else nullcontext() as tracker:
+        trainer.create_model_card = card_writer(trainer, folder, data, tracker)
+        trainers.fit(trainer, folder)
 
 
 def _is_finished(folder: RunFolder) -> bool:
     if folder.finished:
         say(f"{folder.options.kind}: {folder.path} is finished already; --overwrite_output_dir true trains again")
     return folder.finished
+
+
+def _reports(options: Options) -> bool:
+    return is_main_process() and tracking.is_asked_for(options.get("report_to"))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.data import Lengths, measure, refuse_losses
+from rltpf.train.data import refuse_losses, within_length
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import AdapterArguments, Kind, Options
 
@@ -75,7 +75,7 @@ def _config_class(kind: Kind) -> Any:
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
     check_versions()
-    _hush()
+    quieten()
     from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser
 
     class Parser(TrlParser):
@@ -111,7 +111,7 @@ def parse(options: Options) -> Arguments:
 
 def load_tokenizer(options: Options) -> Any:
     """The tokenizer: the starting adapter's where it brings one, since SFT may have changed the template."""
-    _hush()
+    quieten()
     from transformers import AutoTokenizer
 
     adapter = options.get("adapter_name_or_path")
@@ -132,18 +132,17 @@ def load_tokenizer(options: Options) -> Any:
     return tokenizer
 
 
-def check_lengths(options: Options, rows: list[dict[str, Any]], tokenizer: Any) -> Lengths:
-    """How `max_length` treats the rows, said on stderr; raises `InputError` where it spoils more than is allowed."""
-    fields = _config_class(options.kind).__dataclass_fields__
-
-    def value(name: str) -> Any:
-        return options.get(name, fields[name].default if name in fields else None)
-
-    limit = None if value("packing") else value("max_length")
-    lengths = measure(options.kind, rows, tokenizer, limit, keep_end=value("truncation_mode") == "keep_end")
+def check_lengths(options: Options, rows: list[dict[str, Any]], tokenizer: Any) -> list[dict[str, Any]]:
+    """The rows to train on; says how `max_length` treats them, and raises `InputError` where it spoils more than is
+    allowed."""
+    arguments = parse(options)
+    training = arguments.training
+    limit = None if getattr(training, "packing", False) else training.max_length
+    keep_end = getattr(training, "truncation_mode", "keep_start") == "keep_end"
+    kept, lengths = within_length(options.kind, rows, tokenizer, limit, keep_end)
     say(f"{options.kind}: {lengths}")
-    refuse_losses(lengths, limit, options.get("max_truncated", AdapterArguments.max_truncated))
-    return lengths
+    refuse_losses(lengths, limit, arguments.adapter.max_truncated)
+    return kept
 
 
 def load_model(arguments: Arguments) -> Any:
@@ -180,23 +179,18 @@ def load_model(arguments: Arguments) -> Any:
         raise InputError(f"adapter {adapter} on {model.model_name_or_path}: {' '.join(str(error).split())}") from None
 
 
-def build(
-    options: Options,
-    arguments: Arguments,
-    rows: list[dict[str, Any]],
-    evaluation: list[dict[str, Any]] | None,
-    lengths: Lengths,
-) -> Any:
+def build(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None) -> Any:
     """TRL's trainer with our guard and progress lines."""
     from datasets import Dataset
     from transformers import PrinterCallback, ProgressCallback
     from trl import DPOTrainer, KTOTrainer, SFTTrainer, get_peft_config, get_quantization_config
 
+    arguments = parse(options)
     training = arguments.training
     if options.kind == "kto":
         # KTO takes the rows in their order, and compares each with its neighbours: they must not share a label or a
         # question, as they do in the files.
-        random.Random(training.seed).shuffle(rows)
+        rows = random.Random(training.seed).sample(rows, len(rows))
     model = load_model(arguments)
     from_hub = isinstance(model, str)
     try:
@@ -212,8 +206,8 @@ def build(
     except (OSError, ValueError) as error:
         raise InputError(f"{options.kind}: {' '.join(str(error).split())}") from None
     trained = len(trainer.train_dataset)
-    if not getattr(training, "packing", False) and trained != lengths.rows - lengths.dropped:
-        say(f"{options.kind}: TRL kept {trained} rows where {lengths.rows - lengths.dropped} were expected")
+    if not getattr(training, "packing", False) and trained != len(rows):
+        say(f"{options.kind}: TRL kept {trained} of {len(rows)} rows")
     for callback in (ProgressCallback, PrinterCallback):
         trainer.remove_callback(callback)
     for callback in _callbacks(options.kind):
@@ -238,6 +232,7 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_model()
     trainer.save_metrics("train", metrics)
     trainer.save_state()
+    trainer.create_model_card()
     folder.finish(trainer.state.log_history)
     trainer.accelerator.wait_for_everyone()
     say(f"{kind}: mean loss {metrics['train_loss']:.4f}, {metrics['train_runtime']:.0f} s, saved in {folder.path}")
@@ -273,7 +268,7 @@ def _keep_freed_memory() -> None:
         libc.mallopt(trim_threshold, 2**31 - 1)
 
 
-def _hush() -> None:
+def quieten() -> None:
     """No bars where there is no terminal, and no warnings that are not the user's to mend."""
     # Older versions that work here too do not know the option's new name.
     warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)

@@ -7,7 +7,6 @@ import pytest
 
 from eval import commands
 from eval.benchmarks import BENCHMARKS
-from eval.equivalence import MathVerifier
 from eval.evaluate import evaluate
 from eval.page import render
 from eval.score import grade
@@ -17,14 +16,7 @@ from rltpf.errors import InputError, RunError
 from rltpf.llm.model import Completion, Message, Request, Sampling
 from rltpf.llm.transcript import Transcript
 from rltpf.records import Problem
-
-
-class Never(MathVerifier):
-    """A verifier that finds nothing equal and starts no process."""
-
-    def same(self, gold: str, answer: str) -> bool | None:
-        return False
-
+from tests.eval.fakes import Never
 
 # Question, gold solution, recorded reply, its end; the fourth question has no recorded reply.
 ROWS = [

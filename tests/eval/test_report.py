@@ -67,6 +67,7 @@ def test_iteration_table(report: str) -> None:
 
 def test_allocation_and_cost(report: str) -> None:
     assert cells(report, "DPO pairs (verified over false)")[1] == "9"
+    assert [cells(report, f"mean words, {side}")[1] for side in ("chosen", "rejected")] == ["67.9", "56.1"]
     assert cells(report, "formaliser")[1:] == ["10", "90", "2", "5000", "700"]
     assert "| all | 11 | 139 | 2 | 5080 | 760 |" in report
     assert "Lean (4.99.0, embedded) made 812 checks in 93.1 s. The last start of the generation took 200 s." in report

@@ -3,7 +3,6 @@ import math
 
 import pytest
 
-from eval.equivalence import MathVerifier
 from eval.score import (
     Sample,
     ask,
@@ -17,6 +16,7 @@ from eval.score import (
 )
 from rltpf.llm.model import Completion, ModelError, Request, Sampling
 from rltpf.records import Failure, Problem
+from tests.eval.fakes import Never
 
 
 class Scripted:
@@ -39,13 +39,6 @@ class Scripted:
 
     async def close(self) -> None:
         pass
-
-
-class Never(MathVerifier):
-    """A verifier that finds nothing equal and starts no process."""
-
-    def same(self, gold: str, answer: str) -> bool | None:
-        return False
 
 
 def row(number: int, gold: str) -> Problem:

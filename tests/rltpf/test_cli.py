@@ -25,6 +25,7 @@ COMMANDS = (
     ["train", "dpo"],
     ["train", "kto"],
     ["train", "rltpf"],
+    ["train", "merge"],
     ["evaluate"],
     ["report"],
     ["demo"],

@@ -176,8 +176,10 @@ def test_data_of_the_second_stage_is_checked_before_the_first_is_trained(tiny_mo
     with pytest.raises(InputError, match="are the same text"):
         rltpf.main(argv)
     write_rows(tmp_path / "data/dpo.jsonl", [row])
-    with pytest.raises(InputError, match="max_length 9 is within every prompt"):
+    with pytest.raises(InputError, match="max_length 9 cuts an answer of every pair"):
         rltpf.main([*argv, "--dpo.max_length", "9"])
+    with pytest.raises(InputError, match="loss_type `sigmod` is none of"):
+        rltpf.main([*argv, "--dpo.loss_type", "sigmod"])
     assert not (tmp_path / "out").exists()
 
 

@@ -10,8 +10,16 @@ import pytest
 from training_rows import assistant, dpo_row, kto_row, sft_row, user, write_rows
 
 from rltpf.errors import InputError
-from rltpf.train.data import Lengths, evaluation_rows, measure, refuse_losses, refuse_shared, row_faults, training_rows
-from rltpf.train.options import Options
+from rltpf.train.data import (
+    Lengths,
+    evaluation_rows,
+    refuse_losses,
+    refuse_shared,
+    row_faults,
+    training_rows,
+    within_length,
+)
+from rltpf.train.options import Kind, Options
 
 
 def test_sound_rows_have_no_fault() -> None:
@@ -23,7 +31,8 @@ def test_sound_rows_have_no_fault() -> None:
 @pytest.mark.parametrize(
     ("kind", "row", "fault"),
     [
-        ("sft", ["x"], "a row is an object, this is a list"),
+        ("sft", {**sft_row(1), "completion": assistant("a\ud83d")},
+         "holds a lone surrogate, which is half a character"),
         ("sft", {"prompt": user("a")}, "SFT needs the columns prompt, completion, and this row has no completion"),
         ("sft", {"messages": user("a")},
          "SFT needs the columns prompt, completion, and this row has no prompt, completion; "
@@ -95,8 +104,12 @@ def test_faults_name_file_and_line(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ("", "{path}: holds no rows; nothing can be trained"),
-        ("{}\n{'a'\n", "{path}:2: not JSON: Expecting property name enclosed in double quotes at column 2"),
-        (None, "{path}: No such file or directory; pass --dataset_name with a file that exists"),
+        ("[1]\n", "{path}:1: is a JSON list, and has to be an object"),
+        (
+            "{'a'\n",
+            "{path}:1: is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+        (None, "{path}: No such file or directory"),
     ],
 )
 def test_file_faults(tmp_path: Path, text: str | None, fault: str) -> None:
@@ -139,25 +152,42 @@ class WordTokenizer:
         return {"input_ids": [0] * (words + add_generation_prompt)}
 
 
-ROWS = [
+PAIRS = [
     {"prompt": user("a b"), "chosen": assistant("c"), "rejected": assistant("c d e")},  # prompt 4 tokens, longest 7
     {"prompt": user("a b c d"), "chosen": assistant("c"), "rejected": assistant("d")},  # prompt 6, longest 7
+    {"prompt": user("a"), "chosen": assistant("b"), "rejected": assistant("c")},  # prompt 3, longest 4
 ]
+ROWS = [{"prompt": pair["prompt"], "completion": pair["rejected"]} for pair in PAIRS]
 
 
 @pytest.mark.parametrize(
-    ("max_length", "keep_end", "cut", "dropped"),
-    [(None, False, 0, 0), (7, False, 0, 0), (6, False, 1, 1), (5, False, 1, 1), (6, True, 2, 0)],
+    ("kind", "max_length", "keep_end", "kept", "cut"),
+    [
+        ("sft", None, False, [0, 1, 2], 0),
+        ("sft", 7, False, [0, 1, 2], 0),
+        ("sft", 6, False, [0, 2], 1),
+        ("sft", 6, True, [0, 1, 2], 2),
+        ("dpo", None, False, [0, 1, 2], 0),
+        ("dpo", 7, False, [0, 1, 2], 0),
+        # No answer of a pair is cut, and with `keep_end` a prompt may be.
+        ("dpo", 6, False, [2], 0),
+        ("dpo", 6, True, [0, 1, 2], 2),
+        ("dpo", 2, True, [1, 2], 2),
+    ],
 )
-def test_measure_counts_rows_that_are_cut_and_dropped(
-    max_length: int | None, keep_end: bool, cut: int, dropped: int
+def test_rows_that_are_cut_and_rows_that_are_left_out(
+    kind: Kind, max_length: int | None, keep_end: bool, kept: list[int], cut: int
 ) -> None:
-    assert measure("dpo", ROWS, WordTokenizer(), max_length, keep_end) == Lengths(2, 7, cut, dropped)
+    rows = {"sft": ROWS, "dpo": PAIRS}[kind]
+    found = within_length(kind, rows, WordTokenizer(), max_length, keep_end)
+    assert found == ([rows[number] for number in kept], Lengths(3, 7, cut, 3 - len(kept)))
 
 
-def test_measure_refuses_when_nothing_would_be_left() -> None:
-    with pytest.raises(InputError, match="max_length 4 is within every prompt: all 2 rows"):
-        measure("dpo", ROWS, WordTokenizer(), 4)
+def test_what_leaves_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="max_length 3 is within every prompt: all 3 rows"):
+        within_length("sft", ROWS, WordTokenizer(), 3)
+    with pytest.raises(InputError, match="max_length 3 cuts an answer of every pair: all 3 rows"):
+        within_length("dpo", PAIRS, WordTokenizer(), 3)
 
 
 def test_more_cut_and_dropped_rows_than_allowed_are_refused() -> None:
@@ -170,11 +200,11 @@ def test_more_cut_and_dropped_rows_than_allowed_are_refused() -> None:
     )
 
 
-def test_measure_refuses_a_tokenizer_without_chat_template() -> None:
+def test_a_tokenizer_without_chat_template_is_refused() -> None:
     tokenizer = WordTokenizer()
     tokenizer.chat_template = None
     with pytest.raises(InputError, match="no chat template"):
-        measure("dpo", ROWS, tokenizer, None)
+        within_length("dpo", PAIRS, tokenizer, None)
 
 
 def test_a_line_ends_where_json_ends_it(tmp_path: Path) -> None:
@@ -191,4 +221,8 @@ def test_json_that_python_cannot_hold_is_a_fault(tmp_path: Path) -> None:
     path.write_text("[" * 100_000 + "\n" + "9" * 5000 + "\n")
     with pytest.raises(InputError) as error:
         training_rows(Options("sft", {"dataset_name": str(path)}, []))
-    assert [fault.partition(": ")[2][:15] for fault in error.value.faults] == ["not usable JSON"] * 2
+    assert [fault.partition(": ")[2] for fault in error.value.faults] == [
+        "is not usable JSON: it nests too deep",
+        "is not JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; use "
+        "sys.set_int_max_str_digits() to increase the limit",
+    ]
