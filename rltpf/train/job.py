@@ -23,7 +23,7 @@ VARIANTS = {"rltpf": ("sft", "dpo"), "sft_verified": ("sft",), "sft_all": ("sft_
 """The stages of the method, and of its ablations: SFT on the verified answers alone, and SFT on all answers."""
 
 _KINDS: dict[str, Kind] = {"sft": "sft", "sft_all": "sft", "dpo": "dpo"}
-_FILES = {"sft": "sft.jsonl", "sft_all": "unpaired.jsonl", "dpo": "dpo.jsonl"}
+_DATA = {"sft": "sft", "sft_all": "unpaired", "dpo": "dpo"}
 _OF_THE_JOB = {
     "sft": ("output_dir",),
     "sft_all": ("output_dir",),
@@ -66,12 +66,11 @@ def read_job(argv: Sequence[str]) -> list[Options]:
     given = [*_of_recipes(recipes, faults), *(entry for entry in given if entry not in recipes)]
     job, settings = _checked(given, faults)
     faults += stage_options.environment_faults(environment, args.config)
-    if not faults:
-        faults = _unfit_job(job)
     if faults:
         raise InputError(*faults)
     stages = _stages(job, settings, job.get("variant", "rltpf"))
-    faults = [f"{section}: {fault}" for section, options in stages.items() for fault in _stage_faults(options.values)]
+    faults = _unfit_job(job)
+    faults += [f"{section}: {fault}" for section, options in stages.items() for fault in _stage_faults(options.values)]
     if faults:
         raise InputError(*faults)
     os.environ.update({name: str(value) for name, value in environment.items()})
@@ -196,11 +195,11 @@ def _unfit_job(job: dict[str, Any]) -> list[str]:
 
 
 def _stages(job: dict[str, Any], settings: dict[str, dict[str, Any]], variant: str) -> dict[str, Options]:
-    folder = Path(job["output_dir"])
+    folder = Path(job.get("output_dir", ""))
     for section, values in settings.items():
         values["output_dir"] = str(folder / section)
         if "dataset_name" in job:
-            values.setdefault("dataset_name", str(Path(job["dataset_name"], _FILES[section])))
+            values.setdefault("dataset_name", str(_data_set(Path(job["dataset_name"]), _DATA[section])))
     sft, dpo = settings["sft"], settings["dpo"]
     if sft.get("use_peft") or sft.get("adapter_name_or_path"):
         dpo["model_name_or_path"] = sft.get("model_name_or_path")
@@ -208,6 +207,11 @@ def _stages(job: dict[str, Any], settings: dict[str, dict[str, Any]], variant: s
     else:
         dpo["model_name_or_path"] = sft["output_dir"]
     return {section: Options(_KINDS[section], settings[section], []) for section in VARIANTS[variant]}
+
+
+def _data_set(folder: Path, name: str) -> Path:
+    """In the output of `rltpf generate` a file, and in its folder `dataset` a folder."""
+    return folder / name if (folder / "dataset_dict.json").is_file() else folder / f"{name}.jsonl"
 
 
 def _stage_faults(values: dict[str, Any]) -> list[str]:

@@ -84,6 +84,12 @@ def test_the_folder_of_a_generate_run_serves_every_stage(tmp_path: Path) -> None
     ]
 
 
+def test_the_data_set_folder_of_a_generate_run_serves_too(tmp_path: Path) -> None:
+    (tmp_path / "dataset_dict.json").write_text("{}")
+    argv = ["--model_name_or_path", "m", "--output_dir", "o", "--dataset_name", str(tmp_path), "--variant", "sft_all"]
+    assert stages(*argv)["sft_all"]["dataset_name"] == f"{tmp_path}/unpaired"
+
+
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("learning_rat: 1\nbeta: 0.1\nvariant: dpo\nsft: {beta: 1, output_dir: o}\ndpo: [1]\n")
@@ -105,7 +111,10 @@ def test_what_a_stage_lacks_is_named_with_the_stage() -> None:
     assert faults("--output_dir", "o", "--model_name_or_path", "m", "--sft.dataset_name", "s") == [
         "dpo: `dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id"
     ]
-    assert faults("--seed", "1") == ["`output_dir` is missing: pass --output_dir"]
+    assert faults("--model_name_or_path", "m", "--variant", "sft_verified") == [
+        "`output_dir` is missing: pass --output_dir",
+        "sft: `dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
+    ]
 
 
 def test_a_file_is_examined_without_its_command_line() -> None:
