@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 VENV_VLLM ?= .venv-vllm
 INSTALLED_VLLM := $(VENV_VLLM)/.installed
+VENV_DEEPSPEED ?= .venv-deepspeed
+INSTALLED_DEEPSPEED := $(VENV_DEEPSPEED)/.installed
 
-.PHONY: setup demo test test-fast test-vllm lint transcript clean
+.PHONY: setup demo test test-fast test-vllm test-deepspeed lint transcript clean
 
 setup: $(INSTALLED)
 
@@ -47,6 +49,16 @@ test-vllm: setup $(INSTALLED_VLLM)
 	$(BIN)/python -m rltpf.smollm2
 	$(VENV_VLLM)/bin/pytest tests/vllm
 
+# DeepSpeed changes how accelerate starts, so it has an environment of its own too. Its operations are compiled on use.
+$(INSTALLED_DEEPSPEED): pyproject.toml constraints.txt
+	@echo "== virtual environment in $(VENV_DEEPSPEED)"
+	$(PYTHON) -m venv $(VENV_DEEPSPEED)
+	DS_BUILD_OPS=0 $(VENV_DEEPSPEED)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[deepspeed,dev]'
+	@touch $@
+
+test-deepspeed: $(INSTALLED_DEEPSPEED)
+	PATH="$(abspath $(VENV_DEEPSPEED))/bin:$$PATH" $(VENV_DEEPSPEED)/bin/pytest tests/deepspeed
+
 # Records the transcripts of demo and gold anew from what was authored, with real Lean; needed after every change of a
 # prompt.
 transcript: setup
@@ -54,4 +66,4 @@ transcript: setup
 	$(BIN)/python -m gold.record
 
 clean:
-	rm -rf $(VENV) $(VENV_VLLM) runs
+	rm -rf $(VENV) $(VENV_VLLM) $(VENV_DEEPSPEED) runs

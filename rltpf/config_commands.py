@@ -19,6 +19,8 @@ _TARGETS = {
     "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),
+    "kto": ("rltpf train kto", ""),
+    "rltpf": ("rltpf train rltpf", ""),
     "accelerate": ("accelerate launch", ""),
 }
 
@@ -85,8 +87,10 @@ def _examine(name: str, values: dict[str, Any], path: Path) -> Findings:
     command, place = _TARGETS[name]
     source = f"{path} (for `{command}`)"
     if not place:
-        from rltpf.train import options
+        from rltpf.train import job, options
 
+        if name == "rltpf":
+            return job.examine(values, source)
         return options.examine(name, values, source)
     from rltpf import config
 

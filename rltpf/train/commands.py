@@ -1,4 +1,4 @@
-"""`rltpf train sft|dpo|merge`; training is the same code as `accelerate launch -m rltpf.train.sft`."""
+"""`rltpf train rltpf|sft|dpo|kto|merge`; training is the same code as `accelerate launch -m rltpf.train.sft`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ def register(subparsers: Any) -> None:
     from rltpf.train import merge
 
     train = subparsers.add_parser("train", help="SFT and DPO with TRL, from the rows that `generate` wrote")
-    kinds = train.add_subparsers(dest="kind", metavar="sft|dpo|merge", required=True)
-    for kind, summary in (("sft", "supervised fine-tuning"), ("dpo", "direct preference optimisation")):
+    kinds = train.add_subparsers(dest="kind", metavar="sft|dpo|kto|rltpf|merge", required=True)
+    summaries = {
+        "sft": "supervised fine-tuning",
+        "dpo": "direct preference optimisation",
+        "kto": "Kahneman-Tversky optimisation, on answers with a label",
+    }
+    for kind, summary in summaries.items():
         parser = kinds.add_parser(
             kind,
             help=summary,
@@ -23,12 +28,22 @@ def register(subparsers: Any) -> None:
         )
         parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, see configs/train/")
         parser.set_defaults(run=run)
+
+    job = kinds.add_parser(
+        "rltpf",
+        help="the paper's method: SFT, then DPO from its result",
+        description="SFT on verified answers, then DPO from its result, as one job that goes on where it was stopped. "
+        "--key value holds for both stages, --sft.key value and --dpo.key value for one.",
+        epilog="example: rltpf train rltpf --config configs/train/smollm2_rltpf.yaml --dataset_name runs/demo/data",
+    )
+    job.add_argument("--config", metavar="FILE", help="YAML with the sections sft and dpo, see configs/train/")
+    job.set_defaults(run=run)
     merge.register(kinds)
 
 
 def run(args: argparse.Namespace, overrides: list[str]) -> int:
     """Run the training; the exit code."""
-    from rltpf.train import dpo, launch, sft
+    from rltpf.train import dpo, kto, launch, rltpf, sft
 
-    script = {"sft": sft, "dpo": dpo}[args.kind]
+    script = {"sft": sft, "dpo": dpo, "kto": kto, "rltpf": rltpf}[args.kind]
     return launch.run(script.main, [*(["--config", args.config] if args.config else []), *overrides])

@@ -7,15 +7,26 @@ is then hard to explain. Every fault that can be seen in the data alone is found
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.train.options import Kind, Options
 
-_COLUMNS: dict[Kind, tuple[str, ...]] = {"sft": ("prompt", "completion"), "dpo": ("prompt", "chosen", "rejected")}
+_ANSWERS: dict[Kind, tuple[str, ...]] = {
+    "sft": ("completion",),
+    "dpo": ("chosen", "rejected"),
+    "kto": ("completion",),
+}
+_COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "sft": ("prompt", "completion"),
+    "dpo": ("prompt", "chosen", "rejected"),
+    "kto": ("prompt", "completion", "label"),
+}
 _ROLES = {"system", "user", "assistant", "tool"}
 _FILES = (".jsonl", ".json", ".parquet")
 _SHOWN = 20  # faults printed before "and N more"
@@ -27,7 +38,7 @@ def training_rows(options: Options) -> list[dict[str, Any]]:
         from trl import DatasetMixtureConfig, get_dataset
 
         mixture = DatasetMixtureConfig(datasets=options.get("datasets"))
-        return check_rows(options.kind, "datasets", enumerate(get_dataset(mixture)["train"], start=1))
+        return check_rows(options.kind, "datasets", _numbered("datasets", get_dataset(mixture)["train"]))
     split = options.get("dataset_train_split", "train")
     return _rows(options, options.get("dataset_name"), split)
 
@@ -43,33 +54,26 @@ def evaluation_rows(options: Options) -> list[dict[str, Any]] | None:
     return _rows(options, name or options.get("dataset_name"), split)
 
 
+def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str, Any]] | None) -> None:
+    """Raise `InputError` where a prompt to evaluate on is trained on too: the score would measure memory."""
+    trained = {json.dumps(row["prompt"], sort_keys=True) for row in rows}
+    shared = [row for row in evaluation or [] if json.dumps(row["prompt"], sort_keys=True) in trained]
+    if shared:
+        text = " ".join(shared[0]["prompt"][-1]["content"].split())
+        raise InputError(
+            f"{len(shared)} of {len(evaluation or [])} evaluation rows have a prompt that is trained on, the first is "
+            f"{text[:60]!r}: take them out of one of the two data sets"
+        )
+
+
 def _rows(options: Options, name: str, split: str) -> list[dict[str, Any]]:
     if name.endswith(".jsonl"):
-        return check_rows(options.kind, name, read_jsonl(name))
-    return check_rows(options.kind, name, enumerate(_load(name, options.get("dataset_config"), split), start=1))
+        return check_rows(options.kind, name, read_jsonl(Path(name)))
+    return check_rows(options.kind, name, _numbered(name, _load(name, options.get("dataset_config"), split)))
 
 
-def read_jsonl(path: str) -> list[tuple[int, Any]]:
-    """(line number, value) of every line that is not blank; raises `InputError` for lines that are not JSON."""
-    try:
-        # Not `splitlines`, which breaks lines at characters that JSON texts may hold, such as U+2028.
-        lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; pass --dataset_name with a file that exists") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
-    rows, faults = [], []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append((number, json.loads(line)))
-        except json.JSONDecodeError as error:
-            faults.append(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}")
-        except (ValueError, RecursionError) as error:
-            faults.append(f"{path}:{number}: not usable JSON: {error}")
-    _refuse(faults)
-    return rows
+def _numbered(name: str, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((f"{name}:{number}", row) for number, row in enumerate(rows, start=1))
 
 
 def _load(name: str, config: str | None, split: str) -> Iterable[Any]:
@@ -89,30 +93,42 @@ def _load(name: str, config: str | None, split: str) -> Iterable[Any]:
         raise InputError(f"dataset_name {name}, split {split}: {' '.join(str(error).split())}") from None
 
 
-def check_rows(kind: Kind, name: str, rows: Iterable[tuple[int, Any]]) -> list[dict[str, Any]]:
-    """The rows reduced to the columns of `kind`; raises `InputError` with one line a fault, each with its place."""
-    faults, kept = [], []
-    for number, row in rows:
-        found = row_faults(kind, row)
-        faults += [f"{name}:{number}: {fault}" for fault in found]
-        if not found:
+def check_rows(kind: Kind, name: str, rows: Iterable[tuple[str, dict[str, Any] | str]]) -> list[dict[str, Any]]:
+    """The rows, each with its place, reduced to the columns of `kind`; one that is a text is the fault of its line.
+
+    Raises `InputError` with one line a fault.
+    """
+    faults: list[str] = []
+    kept = []
+    for place, row in rows:
+        found = [row] if isinstance(row, str) else row_faults(kind, row)
+        faults += [f"{place}: {fault}" for fault in found]
+        if not found and isinstance(row, dict):
             kept.append({column: row[column] for column in _COLUMNS[kind]})
     if not faults and not kept:
         faults.append(f"{name}: holds no rows; nothing can be trained")
+    if not faults and kind == "kto" and len(labels := {row["label"] for row in kept}) == 1:
+        faults.append(f"{name}: every `label` is {str(*labels).lower()}: KTO learns from the difference, add others")
     _refuse(faults)
     return kept
 
 
-def row_faults(kind: Kind, row: Any) -> list[str]:
+def row_faults(kind: Kind, row: dict[str, Any]) -> list[str]:
     """What makes a row useless: columns, roles, empty texts, and pairs whose two sides are the same."""
-    if not isinstance(row, dict):
-        return [f"a row is an object, this is a {type(row).__name__}"]
+    if not is_text(row):
+        return ["holds a lone surrogate, which is half a character"]
     missing = [column for column in _COLUMNS[kind] if column not in row]
     if missing:
         needs = ", ".join(_COLUMNS[kind])
-        hint = "; split `messages` into the two, or the prompt is trained on too" if "messages" in row else ""
+        hint = ""
+        if "messages" in row:
+            hint = "; split `messages` into the two, or the prompt is trained on too"
+        elif "completions" in row:
+            hint = "; stepwise rows are for process reward models, for which TRL has no trainer any more"
         return [f"{kind.upper()} needs the columns {needs}, and this row has no {', '.join(missing)}{hint}"]
-    faults = [fault for column in _COLUMNS[kind] for fault in _messages_faults(column, row[column])]
+    faults = [fault for column in ("prompt", *_ANSWERS[kind]) for fault in _messages_faults(column, row[column])]
+    if kind == "kto" and not isinstance(row["label"], bool):
+        faults.append(f"`label` is {row['label']!r}: it must be true or false")
     if not faults and row["prompt"][-1]["role"] not in ("user", "tool"):
         faults.append("`prompt` must end with the user's message")
     if kind == "dpo" and not faults and _texts(row["chosen"]) == _texts(row["rejected"]):
@@ -159,6 +175,18 @@ class Lengths:
         return f"{self.rows} rows up to {self.longest} tokens, max_length cuts {self.cut} and drops {self.dropped}"
 
 
+def refuse_losses(lengths: Lengths, max_length: int | None, allowed: float) -> None:
+    """Raise `InputError` when `max_length` cuts or drops more than the allowed share of the rows."""
+    lost = lengths.cut + lengths.dropped
+    share = lost / lengths.rows
+    if share > allowed:
+        raise InputError(
+            f"max_length {max_length} cuts or drops {lost} of {lengths.rows} rows, more than max_truncated "
+            f"{allowed:g} of them: raise it (the longest row has {lengths.longest} tokens), or allow it with "
+            f"--max_truncated {math.ceil(100 * share) / 100:g}"
+        )
+
+
 def within_length(
     kind: Kind, rows: Sequence[dict[str, Any]], tokenizer: Any, max_length: int | None, keep_end: bool = False
 ) -> tuple[list[dict[str, Any]], Lengths]:
@@ -184,7 +212,7 @@ def within_length(
     limit = max_length if max_length is not None else float("inf")
     for row in rows:
         prompt = count(row["prompt"], True)
-        whole = max(count(row["prompt"] + row[column], False) for column in _COLUMNS[kind][1:])
+        whole = max(count(row["prompt"] + row[column], False) for column in _ANSWERS[kind])
         longest = max(longest, whole)
         cuts_answer = (whole - prompt if keep_end else whole) > limit
         if (cuts_answer and kind == "dpo") or (prompt >= limit and not keep_end):

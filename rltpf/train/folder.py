@@ -63,7 +63,7 @@ class RunFolder:
             "config": config,
             "inputs": {
                 key: digest
-                for key in ("dataset_name", "eval_dataset_name", "adapter_name_or_path")
+                for key in ("dataset_name", "eval_dataset_name", "adapter_name_or_path", "model_name_or_path")
                 if (digest := _digest(config.get(key)))
             },
             "versions": {name: version(name) for name in _LIBRARIES},
@@ -159,9 +159,12 @@ def base_of(model: str) -> str:
 
 
 def _digest(name: str | None) -> str | None:
-    """Hash of a local input: the file, or the weights of an adapter folder; None for a hub id."""
+    """Hash of a local input: the file, the weights of an adapter folder, or what `run.json` says of a model that we
+    trained, whose weights are many; None for a hub id and other folders."""
     path = Path(name or "")
-    path = path / "adapter_model.safetensors" if path.is_dir() else path
+    if path.is_dir():
+        adapter = path / "adapter_model.safetensors"
+        path = adapter if adapter.is_file() else path / "run.json"
     return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest() if name and path.is_file() else None
 
 

@@ -24,7 +24,7 @@ from rltpf.cli import Parser
 from rltpf.config import Findings, read_yaml
 from rltpf.errors import InputError
 
-Kind = Literal["sft", "dpo"]
+Kind = Literal["sft", "dpo", "kto"]
 
 
 @dataclass
@@ -37,6 +37,9 @@ class AdapterArguments:
     )
     eval_dataset_name: str | None = field(
         default=None, metadata={"help": "Data set to evaluate on; the test split of dataset_name when not given."}
+    )
+    max_truncated: float = field(
+        default=0.1, metadata={"help": "Share of the rows that max_length may cut or drop before the run is refused."}
     )
     overwrite_output_dir: bool = field(
         default=False, metadata={"help": "Start again: remove the checkpoints and the state of an earlier run."}
@@ -54,12 +57,17 @@ _CLASSES: dict[str, list[tuple[str, str, str]]] = {
         ("trl", "scripts/utils.py", "ScriptArguments"),
         ("trl", "scripts/utils.py", "DatasetMixtureConfig"),
     ]
-    for kind in ("sft", "dpo")
+    for kind in ("sft", "dpo", "kto")
 }
 _CLASSES["accelerate"] = [
     ("accelerate", "commands/config/config_args.py", name) for name in ("BaseConfig", "ClusterConfig")
 ]
-_OWNERS = {"sft": "TRL's SFTConfig", "dpo": "TRL's DPOConfig", "accelerate": "accelerate's ClusterConfig"}
+_OWNERS = {
+    "sft": "TRL's SFTConfig",
+    "dpo": "TRL's DPOConfig",
+    "kto": "TRL's KTOConfig",
+    "accelerate": "accelerate's ClusterConfig",
+}
 _POSITIVE = (
     "learning_rate", "num_train_epochs", "per_device_train_batch_size", "gradient_accumulation_steps", "max_length",
     "lora_r",
@@ -81,8 +89,8 @@ class _Names(dict[str, Any]):
 
 @cache
 def known_options(kind: str) -> dict[str, Any]:
-    """Name and type of every option of `sft` or `dpo`, read from the source of the installed TRL and transformers, or
-    of a config file of `accelerate`."""
+    """Name and type of every option of `sft`, `dpo` or `kto`, read from the source of the installed TRL and
+    transformers, or of a config file of `accelerate`."""
     options: dict[str, Any] = {}
     for package, file, name in _CLASSES[kind]:
         spec = importlib.util.find_spec(package)
@@ -99,7 +107,8 @@ def known_options(kind: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Options:
-    """Checked options of one run: `values` merges YAML and command line; `argv` is what TrlParser is given."""
+    """Checked options of one run: `values` merges YAML and command line; `argv` are the words of the latter, which
+    TRL's parser checks once more."""
 
     kind: Kind
     values: dict[str, Any]
@@ -120,67 +129,68 @@ def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     """
     parser = argument_parser(kind)
     args, overrides = parser.parse_known_args(argv)
-    values, faults = _read_yaml(args.config) if args.config else ({}, [])
+    values, faults = read_values(args.config) if args.config else ({}, [])
     environment = values.pop("env", {})
     checked: dict[str, Any] = {}
     given = [(f"{args.config}: key", key, value) for key, value in values.items()]
-    split = _split(overrides, faults)
-    given += [("argument", *_value(kind, name, words)) for name, words in split]
+    split = split_words(overrides, faults)
+    given += [("argument", *word_value(kind, name, words)) for name, words in split]
     for place, key, value in given:
-        fault, value = _check(kind, key, value)
+        fault, value = check_value(kind, key, value)
         if fault:
             faults.append(f"{place} {fault}")
         else:
             checked[key] = value
-    faults += _environment_faults(environment, args.config)
+    faults += environment_faults(environment, args.config)
     if not faults:
         way = "add it to the YAML or pass" if args.config else "pass"
-        faults = [f"`{key}` is missing: {way} {_NEEDED[key]}" for key in _missing(checked)] + _conflicts(checked)
+        faults = missing_faults(checked, way) + conflicts(checked)
     if faults:
         raise InputError(*faults)
     os.environ.update({name: str(value) for name, value in environment.items()})
-    words = [word for name, words in split for word in (f"--{name}", *words)]
-    return Options(kind, checked, [*(["--config", args.config] if args.config else []), *words])
+    return Options(kind, checked, [word for name, words in split for word in (f"--{name}", *words)])
 
 
 def examine(kind: str, values: dict[str, Any], source: str) -> Findings:
-    """What is wrong with the values of a file for `sft`, `dpo` or `accelerate`; `source` goes before every fault."""
+    """What is wrong with the values of a file for training or for accelerate; `source` goes before every fault."""
     faults, checked, strangeness = [], {}, 0
     training = kind != "accelerate"
     for key, value in values.items():
         if key == "env" and training:
-            faults += _environment_faults(value, source)
+            faults += environment_faults(value, source)
             continue
-        fault, checked[key] = _check(kind, key, value)
+        fault, checked[key] = check_value(kind, key, value)
         if fault:
             faults.append(f"{source}: key {fault}")
         if key not in known_options(kind):
             strangeness += 1 if "did you mean" in fault else 2
     if training and not faults:
-        faults = [f"{source}: {fault}" for fault in _conflicts(checked)]
+        faults = [f"{source}: {fault}" for fault in conflicts(checked)]
     return Findings(faults, _missing(values) if training else [], strangeness)
 
 
 def argument_parser(kind: Kind) -> argparse.ArgumentParser:
-    """The parser of `python -m rltpf.train.sft` and `.dpo`; all other arguments are TRL's."""
+    """The parser of `python -m rltpf.train.sft`, `.dpo` and `.kto`; all other arguments are TRL's."""
     parser = Parser(
         prog=f"python -m rltpf.train.{kind}",
         description=f"Train with TRL's {kind.upper()}Trainer.",
         epilog=f"Any option of TRL's {kind.upper()}Config, ModelConfig and ScriptArguments overrides the file, such as "
-        "--learning_rate 1e-4; and --adapter_name_or_path, --eval_dataset_name, --overwrite_output_dir.",
+        "--learning_rate 1e-4; and --adapter_name_or_path, --eval_dataset_name, --max_truncated, "
+        "--overwrite_output_dir.",
     )
     parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, such as configs/train/*.yaml")
     return parser
 
 
-def _read_yaml(path: str) -> tuple[dict[str, Any], list[str]]:
+def read_values(path: str) -> tuple[dict[str, Any], list[str]]:
+    """The mapping in a YAML file, or what is wrong with the file."""
     try:
         return read_yaml(Path(path)), []
     except InputError as error:
         return {}, list(error.faults)
 
 
-def _split(overrides: Sequence[str], faults: list[str]) -> list[tuple[str, list[str]]]:
+def split_words(overrides: Sequence[str], faults: list[str]) -> list[tuple[str, list[str]]]:
     """`--a 1 --b=x y --c` as [("a", ["1"]), ("b", ["x", "y"]), ("c", [])]; stray words become faults."""
     found: list[tuple[str, list[str]]] = []
     for word in overrides:
@@ -197,14 +207,14 @@ def _split(overrides: Sequence[str], faults: list[str]) -> list[tuple[str, list[
     return found
 
 
-def _value(kind: Kind, name: str, words: list[str]) -> tuple[str, Any]:
+def word_value(kind: Kind, name: str, words: list[str]) -> tuple[str, Any]:
     """Key and value of one argument: a flag without words is true, `--no_flag` false, several words are a list."""
     if not words and name.startswith("no_") and known_options(kind).get(name[3:]) in (bool, bool | None):
         return name[3:], False
     return name, words[0] if len(words) == 1 else words or True
 
 
-def _check(kind: str, key: str, value: Any) -> tuple[str, Any]:
+def check_value(kind: str, key: str, value: Any) -> tuple[str, Any]:
     """A fault (or "") and the value as its type; one value stands for a list of one, as in TRL."""
     options = known_options(kind)
     if key not in options:
@@ -223,8 +233,14 @@ def _check(kind: str, key: str, value: Any) -> tuple[str, Any]:
             return f"`{key}`: {value!r} does not fit: {error.errors()[0]['msg'].lower()}", None
 
 
-def _environment_faults(environment: Any, source: str) -> list[str]:
+def environment_faults(environment: Any, source: str) -> list[str]:
+    """What is wrong with the `env` block of a file."""
     return [] if isinstance(environment, dict) else [f"{source}: key `env` must map names to values"]
+
+
+def missing_faults(values: dict[str, Any], way: str = "pass") -> list[str]:
+    """A line for everything that a run needs and these values lack."""
+    return [f"`{key}` is missing: {way} {_NEEDED[key]}" for key in _missing(values)]
 
 
 def _missing(values: dict[str, Any]) -> list[str]:
@@ -232,7 +248,8 @@ def _missing(values: dict[str, Any]) -> list[str]:
     return [key for key in _NEEDED if not values.get(key) and not (key == "dataset_name" and values.get("datasets"))]
 
 
-def _conflicts(values: dict[str, Any]) -> list[str]:
+def conflicts(values: dict[str, Any]) -> list[str]:
+    """Options that are sound each, and of no use together."""
     faults = []
     if values.get("dataset_streaming") or values.get("streaming"):
         faults.append("streaming is not supported: the rows are checked before the training starts")
@@ -241,6 +258,8 @@ def _conflicts(values: dict[str, Any]) -> list[str]:
             "`adapter_name_or_path` goes on training that adapter and `use_peft` makes a new one: "
             "give one of the two (--use_peft false)"
         )
+    if not 0 <= values.get("max_truncated", 0) <= 1:
+        faults.append(f"`max_truncated` is {values['max_truncated']}: it is a share of the rows, from 0 to 1")
     faults += [
         f"`{key}` is {values[key]}: nothing would be learned"
         for key in _POSITIVE

@@ -28,11 +28,13 @@ def labels(folder: RunFolder) -> tracking.Labels:
     """Group, stage and name of the run in W&B: runs whose folders lie in one folder are one experiment."""
     options = folder.options
     model = Path(base_of(options.get("model_name_or_path"))).name
+    # A folder such as `sft_all` tells runs of one kind apart.
+    task = folder.path.name if folder.path.name.startswith(options.kind) else options.kind
     way = "lora" if options.get("use_peft") or options.get("adapter_name_or_path") else "full"
     return tracking.Labels(
         group=folder.path.absolute().parent.name,
         job_type=options.kind,
-        name=options.get("run_name") or f"{model}-{options.kind}-{way}",
+        name=options.get("run_name") or f"{model}-{task}-{way}",
         project=options.get("project"),
     )
 

@@ -8,8 +8,10 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import math
 import os
+import random
 import sys
 import time
 import warnings
@@ -20,9 +22,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.data import within_length
+from rltpf.train.data import refuse_losses, within_length
 from rltpf.train.folder import RunFolder, say
-from rltpf.train.options import AdapterArguments, Options
+from rltpf.train.options import AdapterArguments, Kind, Options
 
 SUPPORTED = {"trl": ("1.16", "2"), "transformers": ("5.23", "6"), "peft": ("0.21", "1")}
 """Versions this module was written for: first, and first that is not."""
@@ -31,13 +33,15 @@ DPO_LOSSES = (
     "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired",
     "apo_zero", "apo_down", "discopop", "sft", "sigmoid_norm",
 )  # fmt: skip
+SFT_LOSSES = ("nll", "dft", "chunked_nll")
+KTO_LOSSES = ("kto", "apo_zero_unpaired")
 
 _STUCK_AFTER = 5  # logged steps without any change before the run is called stuck
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """TRL's argument objects: `training` is an SFTConfig or DPOConfig, `model` a ModelConfig."""
+    """TRL's argument objects: `training` is an SFTConfig, DPOConfig or KTOConfig, `model` a ModelConfig."""
 
     training: Any
     model: Any
@@ -62,25 +66,39 @@ def check_versions() -> None:
         raise InputError(*faults)
 
 
+def _config_class(kind: Kind) -> Any:
+    import trl
+
+    return {"sft": trl.SFTConfig, "dpo": trl.DPOConfig, "kto": trl.KTOConfig}[kind]
+
+
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
     check_versions()
     quieten()
-    from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
+    from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser
 
     class Parser(TrlParser):
         def error(self, message: str) -> NoReturn:
             raise InputError(message)
 
-    config = {"sft": SFTConfig, "dpo": DPOConfig}[options.kind]
-    types: tuple[Any, ...] = (ScriptArguments, config, ModelConfig, DatasetMixtureConfig, AdapterArguments)
+    types: tuple[Any, ...] = (
+        ScriptArguments,
+        _config_class(options.kind),
+        ModelConfig,
+        DatasetMixtureConfig,
+        AdapterArguments,
+    )
+    parser = Parser(types)
+    parser.set_defaults_with_config(**options.values)
     try:
-        _, training, model, _, adapter = Parser(types).parse_args_and_config(options.argv)
+        _, training, model, _, adapter = parser.parse_args_and_config(options.argv)
     except (ValueError, TypeError, ImportError) as error:  # values that do not go together
         raise InputError(" ".join(str(error).split())) from None
-    losses = training.loss_type if options.kind == "dpo" else []
-    faults = [f"loss_type `{loss}` is none of {', '.join(DPO_LOSSES)}" for loss in losses if loss not in DPO_LOSSES]
-    if options.kind == "dpo" and training.precompute_ref_log_probs and training.world_size > 1:
+    known = {"sft": SFT_LOSSES, "dpo": DPO_LOSSES, "kto": KTO_LOSSES}[options.kind]
+    losses = training.loss_type if options.kind == "dpo" else [training.loss_type]
+    faults = [f"loss_type `{loss}` is none of {', '.join(known)}" for loss in losses if loss not in known]
+    if getattr(training, "precompute_ref_log_probs", False) and training.world_size > 1:
         faults.append("precompute_ref_log_probs does not work in several processes with rows from memory: leave it out")
     if faults:
         raise InputError(*faults)
@@ -91,18 +109,20 @@ def parse(options: Options) -> Arguments:
     return Arguments(training, model, adapter)
 
 
-def load_tokenizer(arguments: Arguments) -> Any:
+def load_tokenizer(options: Options) -> Any:
     """The tokenizer: the starting adapter's where it brings one, since SFT may have changed the template."""
+    quieten()
     from transformers import AutoTokenizer
 
-    adapter = arguments.adapter.adapter_name_or_path
+    adapter = options.get("adapter_name_or_path")
     own = adapter is not None and Path(adapter, "tokenizer_config.json").is_file()
-    source = adapter if own else arguments.model.model_name_or_path
-    revision = None if own else arguments.model.model_revision
-    trust = arguments.training.trust_remote_code
+    source = adapter if own else options.get("model_name_or_path")
+    revision = None if own else options.get("model_revision")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=trust)
-        template = getattr(arguments.training, "chat_template_path", None)
+        tokenizer = AutoTokenizer.from_pretrained(
+            source, revision=revision, trust_remote_code=bool(options.get("trust_remote_code"))
+        )
+        template = options.get("chat_template_path")
         if template and Path(template).is_file():
             tokenizer.chat_template = Path(template).read_text(encoding="utf-8")
         elif template:
@@ -110,6 +130,19 @@ def load_tokenizer(arguments: Arguments) -> Any:
     except (OSError, ValueError) as error:
         raise InputError(f"no tokenizer from {source}: {' '.join(str(error).split())}") from None
     return tokenizer
+
+
+def check_lengths(options: Options, rows: list[dict[str, Any]], tokenizer: Any) -> list[dict[str, Any]]:
+    """The rows to train on; says how `max_length` treats them, and raises `InputError` where it spoils more than is
+    allowed."""
+    arguments = parse(options)
+    training = arguments.training
+    limit = None if getattr(training, "packing", False) else training.max_length
+    keep_end = getattr(training, "truncation_mode", "keep_start") == "keep_end"
+    kept, lengths = within_length(options.kind, rows, tokenizer, limit, keep_end)
+    say(f"{options.kind}: {lengths}")
+    refuse_losses(lengths, limit, arguments.adapter.max_truncated)
+    return kept
 
 
 def load_model(arguments: Arguments) -> Any:
@@ -146,37 +179,35 @@ def load_model(arguments: Arguments) -> Any:
         raise InputError(f"adapter {adapter} on {model.model_name_or_path}: {' '.join(str(error).split())}") from None
 
 
-def build(
-    options: Options, arguments: Arguments, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None
-) -> Any:
-    """The SFTTrainer or DPOTrainer with our guard and progress lines; says how `max_length` treats the rows."""
+def build(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None) -> Any:
+    """TRL's trainer with our guard and progress lines."""
     from datasets import Dataset
     from transformers import PrinterCallback, ProgressCallback
-    from trl import DPOTrainer, SFTTrainer, get_peft_config, get_quantization_config
+    from trl import DPOTrainer, KTOTrainer, SFTTrainer, get_peft_config, get_quantization_config
 
+    arguments = parse(options)
     training = arguments.training
-    tokenizer = load_tokenizer(arguments)
-    limit = None if getattr(training, "packing", False) else training.max_length
-    keep_end = training.truncation_mode == "keep_end"
-    rows, lengths = within_length(options.kind, rows, tokenizer, limit, keep_end)
-    say(f"{options.kind}: {lengths}")
+    if options.kind == "kto":
+        # KTO takes the rows in their order, and compares each with its neighbours: they must not share a label or a
+        # question, as they do in the files.
+        rows = random.Random(training.seed).sample(rows, len(rows))
     model = load_model(arguments)
     from_hub = isinstance(model, str)
     try:
-        trainer = {"sft": SFTTrainer, "dpo": DPOTrainer}[options.kind](
+        trainer = {"sft": SFTTrainer, "dpo": DPOTrainer, "kto": KTOTrainer}[options.kind](
             model=model,
             args=training,
             train_dataset=Dataset.from_list(rows),
             eval_dataset=Dataset.from_list(evaluation) if evaluation else None,
-            processing_class=tokenizer,
+            processing_class=load_tokenizer(options),
             quantization_config=get_quantization_config(arguments.model) if from_hub else None,
             peft_config=get_peft_config(arguments.model) if from_hub else None,
         )
     except (OSError, ValueError) as error:
         raise InputError(f"{options.kind}: {' '.join(str(error).split())}") from None
     trained = len(trainer.train_dataset)
-    if limit is not None and trained != lengths.rows - lengths.dropped:
-        say(f"{options.kind}: TRL kept {trained} rows where {lengths.rows - lengths.dropped} were expected")
+    if not getattr(training, "packing", False) and trained != len(rows):
+        say(f"{options.kind}: TRL kept {trained} of {len(rows)} rows")
     for callback in (ProgressCallback, PrinterCallback):
         trainer.remove_callback(callback)
     for callback in _callbacks(options.kind):
@@ -203,9 +234,26 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_state()
     trainer.create_model_card()
     folder.finish(trainer.state.log_history)
-    trainer.accelerator.wait_for_everyone()  # a process that leaves before the others hangs as gloo is torn down
-    trainer.end()
+    trainer.accelerator.wait_for_everyone()
     say(f"{kind}: mean loss {metrics['train_loss']:.4f}, {metrics['train_runtime']:.0f} s, saved in {folder.path}")
+
+
+def release() -> None:
+    """Give back the memory of a stage, and what accelerate keeps of its settings, for the next one in this process."""
+    import torch
+    from accelerate.state import AcceleratorState
+
+    gc.collect()
+    torch.cuda.empty_cache()
+    AcceleratorState._reset_state()
+
+
+def leave() -> None:
+    """Leave the other processes, all at once: one that goes before the others hangs as gloo is torn down."""
+    from accelerate import PartialState
+
+    PartialState().wait_for_everyone()
+    PartialState().destroy_process_group()
 
 
 def _keep_freed_memory() -> None:

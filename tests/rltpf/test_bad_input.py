@@ -299,8 +299,8 @@ ARGUMENTS = [
     Bad(
         "unknown kind of training",
         "train ppo",
-        "rltpf train: argument sft|dpo|merge: invalid choice: 'ppo' (choose from 'sft', 'dpo', 'merge') (see "
-        "rltpf train --help)",
+        "rltpf train: argument sft|dpo|kto|rltpf|merge: invalid choice: 'ppo' (choose from 'sft', 'dpo', 'kto', "
+        "'rltpf', 'merge') (see rltpf train --help)",
     ),
     Bad(
         "missing argument", "judge", "rltpf judge: the following arguments are required: INPUT (see rltpf judge --help)"
@@ -664,11 +664,7 @@ TRAINING = [
     train("option given twice", "--seed 1 --seed 2", "argument `seed` is given twice"),
     train("NaN", "--learning_rate nan", "argument `learning_rate`: nan does not fit: it is no number"),
     train("no epochs", "--num_train_epochs 0", "`num_train_epochs` is 0.0: nothing would be learned"),
-    train(
-        "missing data set",
-        "--dataset_name no.jsonl",
-        "no.jsonl: No such file or directory; pass --dataset_name with a file that exists",
-    ),
+    train("missing data set", "--dataset_name no.jsonl", "no.jsonl: No such file or directory"),
     train("empty data set", "", "d.jsonl: holds no rows; nothing can be trained", {"d.jsonl": ""}),
     train(
         "other rows", "", "d.jsonl:1: SFT needs the columns prompt, completion, and this row has no prompt, completion"
@@ -701,7 +697,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', "
-        "'select', 'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
+        "'select', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
     Bad(
@@ -905,7 +901,7 @@ def test_what_looks_bad_and_is_not(text: bytes, tmp_path: Path, capsys: pytest.C
         (
             "x.yaml",
             "beta: 0.1\nmodel_name_or_path: m\noutput_dir: o\n",
-            "`rltpf train dpo`, which needs besides: --dataset_name",
+            "`rltpf train dpo` and `rltpf train kto`, which needs besides: --dataset_name",
         ),
         (
             "my_sft.yaml",

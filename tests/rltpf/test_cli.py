@@ -23,6 +23,8 @@ COMMANDS = (
     ["train"],
     ["train", "sft"],
     ["train", "dpo"],
+    ["train", "kto"],
+    ["train", "rltpf"],
     ["train", "merge"],
     ["evaluate"],
     ["rpe"],

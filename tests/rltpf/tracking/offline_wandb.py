@@ -31,9 +31,19 @@ class OfflineRun:
 
 def read_offline_run(folder: Path) -> OfflineRun:
     """The one run under WANDB_DIR."""
+    (path,) = folder.glob("wandb/offline-run-*/run-*.wandb")
+    return _read(path)
+
+
+def read_offline_runs(folder: Path) -> list[OfflineRun]:
+    """The runs under WANDB_DIR, the earliest first."""
+    runs = map(_read, folder.glob("wandb/offline-run-*/run-*.wandb"))
+    return sorted(runs, key=lambda found: found.run.start_time.ToNanoseconds())
+
+
+def _read(path: Path) -> OfflineRun:
     from wandb.proto.wandb_internal_pb2 import Record
 
-    (path,) = folder.glob("wandb/offline-run-*/run-*.wandb")
     found = OfflineRun(path.parent)
     for data in _records(path.read_bytes()):
         record = Record.FromString(data)

@@ -14,19 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training_rows import dpo_row, sft_row, write_rows
+from training_rows import dpo_row, kto_row, sft_row, write_rows
 
-from rltpf.train import dpo, sft
+from rltpf.train import dpo, kto, sft
 from rltpf.train.trainers import Guard
 
 pytestmark = pytest.mark.slow
-MAIN: dict[str, Callable[[list[str]], int]] = {"sft": sft.main, "dpo": dpo.main}
+MAIN: dict[str, Callable[[list[str]], int]] = {"sft": sft.main, "dpo": dpo.main, "kto": kto.main}
 ROOT = Path(__file__).parents[3]
 
 
 def arguments(kind: str, model: Path, folder: Path, output: str, **options: Any) -> list[str]:
     """The recipe of the demo, made shorter: 8 rows in batches of 2, 2 epochs, a checkpoint every 2 steps."""
-    rows = [sft_row(n) for n in range(8)] if kind == "sft" else [dpo_row(n) for n in range(8)]
+    row = {"sft": sft_row, "dpo": dpo_row, "kto": kto_row}[kind]
+    rows = [row(n) for n in range(8)]
     values = {
         "config": ROOT / f"configs/train/smollm2_{kind}.yaml",
         "model_name_or_path": model,
@@ -64,11 +65,12 @@ def assert_same(first: Path, second: Path) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `sft` and, from its adapter, `dpo`, both undisturbed."""
+    """A folder with `sft` and, from its adapter, `dpo` and `kto`, all undisturbed."""
     folder = tmp_path_factory.mktemp("trained")
     before = (tiny_model / "model.safetensors").read_bytes()
     assert sft.main(arguments("sft", tiny_model, folder, "sft")) == 0
     assert dpo.main(arguments("dpo", tiny_model, folder, "dpo", adapter_name_or_path=folder / "sft")) == 0
+    assert kto.main(arguments("kto", tiny_model, folder, "kto", adapter_name_or_path=folder / "sft")) == 0
     assert (tiny_model / "model.safetensors").read_bytes() == before
     return folder
 
@@ -95,6 +97,13 @@ def test_dpo_starts_at_the_sft_policy_and_widens_the_margin(trained: Path) -> No
     assert any((adapter(trained / "dpo")[name] != weight).any() for name, weight in adapter(trained / "sft").items())
 
 
+def test_kto_tells_right_answers_from_wrong_ones(trained: Path) -> None:
+    rows = [row for row in history(trained / "kto") if "loss" in row]
+    assert rows[0]["loss"] == pytest.approx(0.5, abs=1e-3)  # 1 - sigmoid(0) of either label
+    assert rows[-1]["loss"] < 0.49
+    assert not (trained / "kto" / "ref").exists()
+
+
 def test_a_finished_run_is_not_trained_again(
     trained: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,12 +113,12 @@ def test_a_finished_run_is_not_trained_again(
     assert (trained / "sft" / "adapter_model.safetensors").stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize("kind", ["sft", "dpo"])
+@pytest.mark.parametrize("kind", ["sft", "dpo", "kto"])
 def test_a_resumed_run_equals_the_undisturbed_one(
     kind: str, trained: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped in step 5, with the checkpoint of step 4 torn: it goes on from step 2 and ends with the same weights."""
-    start = {"adapter_name_or_path": trained / "sft"} if kind == "dpo" else {}
+    start = {"adapter_name_or_path": trained / "sft"} if kind != "sft" else {}
     argv = arguments(kind, tiny_model, tmp_path, "out", save_total_limit=3, **start)
     check = Guard.check
 

@@ -7,22 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training_rows import assistant, dpo_row, sft_row, user, write_rows
+from training_rows import assistant, dpo_row, kto_row, sft_row, user, write_rows
 
 from rltpf.errors import InputError
-from rltpf.train.data import Lengths, evaluation_rows, row_faults, training_rows, within_length
+from rltpf.train.data import (
+    Lengths,
+    evaluation_rows,
+    refuse_losses,
+    refuse_shared,
+    row_faults,
+    training_rows,
+    within_length,
+)
 from rltpf.train.options import Kind, Options
 
 
 def test_sound_rows_have_no_fault() -> None:
     assert row_faults("sft", sft_row(1)) == []
     assert row_faults("dpo", dpo_row(1)) == []
+    assert row_faults("kto", kto_row(1)) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "row", "fault"),
     [
-        ("sft", ["x"], "a row is an object, this is a list"),
+        ("sft", {**sft_row(1), "completion": assistant("a\ud83d")},
+         "holds a lone surrogate, which is half a character"),
         ("sft", {"prompt": user("a")}, "SFT needs the columns prompt, completion, and this row has no completion"),
         ("sft", {"messages": user("a")},
          "SFT needs the columns prompt, completion, and this row has no prompt, completion; "
@@ -43,6 +53,10 @@ def test_sound_rows_have_no_fault() -> None:
          "`prompt` must end with the user's message"),
         ("dpo", {"prompt": user("a"), "chosen": assistant("b "), "rejected": assistant("b")},
          "`chosen` and `rejected` are the same text: such a pair has no gradient"),
+        ("kto", {**kto_row(1), "label": "true"}, "`label` is 'true': it must be true or false"),
+        ("kto", {"prompt": "a", "completions": ["b"], "labels": [True]},
+         "KTO needs the columns prompt, completion, label, and this row has no completion, label; "
+         "stepwise rows are for process reward models, for which TRL has no trainer any more"),
     ],
 )  # fmt: skip
 def test_fault(kind: Any, row: Any, fault: str) -> None:
@@ -53,6 +67,30 @@ def test_rows_keep_only_the_columns_that_are_trained_on(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.jsonl", [{**sft_row(1), "verdicts": [{"a": 1}]}, {**sft_row(2), "verdicts": "x"}])
     rows = training_rows(Options("sft", {"dataset_name": str(path)}, []))
     assert rows == [{key: sft_row(n)[key] for key in ("prompt", "completion")} for n in (1, 2)]
+
+
+def test_answers_with_one_label_teach_nothing(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [kto_row(2), kto_row(4)])
+    with pytest.raises(InputError) as error:
+        training_rows(Options("kto", {"dataset_name": str(path)}, []))
+    assert error.value.faults == (f"{path}: every `label` is true: KTO learns from the difference, add others",)
+
+
+def test_all_judged_answers_are_sft_rows_too(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.jsonl", [kto_row(1), kto_row(2)])
+    rows = training_rows(Options("sft", {"dataset_name": str(path)}, []))
+    assert [sorted(row) for row in rows] == [["completion", "prompt"]] * 2
+
+
+def test_a_prompt_that_is_trained_on_is_not_evaluated_on() -> None:
+    refuse_shared([sft_row(1), sft_row(2)], [sft_row(3)])
+    refuse_shared([sft_row(1)], None)
+    with pytest.raises(InputError) as error:
+        refuse_shared([sft_row(1), sft_row(2)], [sft_row(3), {**sft_row(2), "completion": assistant("another")}])
+    assert error.value.faults == (
+        "1 of 2 evaluation rows have a prompt that is trained on, the first is 'What is 2 + 1?': "
+        "take them out of one of the two data sets",
+    )
 
 
 def test_faults_name_file_and_line(tmp_path: Path) -> None:
@@ -66,8 +104,12 @@ def test_faults_name_file_and_line(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ("", "{path}: holds no rows; nothing can be trained"),
-        ("{}\n{'a'\n", "{path}:2: not JSON: Expecting property name enclosed in double quotes at column 2"),
-        (None, "{path}: No such file or directory; pass --dataset_name with a file that exists"),
+        ("[1]\n", "{path}:1: is a JSON list, and has to be an object"),
+        (
+            "{'a'\n",
+            "{path}:1: is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        ),
+        (None, "{path}: No such file or directory"),
     ],
 )
 def test_file_faults(tmp_path: Path, text: str | None, fault: str) -> None:
@@ -148,6 +190,16 @@ def test_what_leaves_nothing_is_refused() -> None:
         within_length("dpo", PAIRS, WordTokenizer(), 3)
 
 
+def test_more_cut_and_dropped_rows_than_allowed_are_refused() -> None:
+    refuse_losses(Lengths(20, 90, cut=1, dropped=1), 64, 0.1)
+    with pytest.raises(InputError) as error:
+        refuse_losses(Lengths(20, 90, cut=1, dropped=2), 64, 0.1)
+    assert error.value.faults == (
+        "max_length 64 cuts or drops 3 of 20 rows, more than max_truncated 0.1 of them: raise it (the longest row has "
+        "90 tokens), or allow it with --max_truncated 0.15",
+    )
+
+
 def test_a_tokenizer_without_chat_template_is_refused() -> None:
     tokenizer = WordTokenizer()
     tokenizer.chat_template = None
@@ -169,4 +221,8 @@ def test_json_that_python_cannot_hold_is_a_fault(tmp_path: Path) -> None:
     path.write_text("[" * 100_000 + "\n" + "9" * 5000 + "\n")
     with pytest.raises(InputError) as error:
         training_rows(Options("sft", {"dataset_name": str(path)}, []))
-    assert [fault.partition(": ")[2][:15] for fault in error.value.faults] == ["not usable JSON"] * 2
+    assert [fault.partition(": ")[2] for fault in error.value.faults] == [
+        "is not usable JSON: it nests too deep",
+        "is not JSON: Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; use "
+        "sys.set_int_max_str_digits() to increase the limit",
+    ]

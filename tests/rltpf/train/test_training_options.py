@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltpf.errors import InputError
+from rltpf.train.job import read_job
 from rltpf.train.options import known_options, read_options
 
 NEEDED = ["--model_name_or_path", "m", "--dataset_name", "d.jsonl", "--output_dir", "o"]
@@ -27,7 +28,20 @@ def test_known_options_are_those_of_the_installed_trl() -> None:
 
     types = (trl.ScriptArguments, trl.DPOConfig, trl.ModelConfig, trl.DatasetMixtureConfig)
     fields = {f.name for cls in types for f in cls.__dataclass_fields__.values() if f.init and f.name[0] != "_"}
-    assert set(known_options("dpo")) - {"adapter_name_or_path", "eval_dataset_name", "overwrite_output_dir"} == fields
+    ours = {"adapter_name_or_path", "eval_dataset_name", "max_truncated", "overwrite_output_dir"}
+    assert set(known_options("dpo")) - ours == fields
+
+
+@pytest.mark.slow
+def test_known_losses_are_those_of_the_installed_trl() -> None:
+    """TRL names them in the choices or in the help of the option."""
+    import trl
+
+    from rltpf.train.trainers import DPO_LOSSES, KTO_LOSSES, SFT_LOSSES
+
+    for config, losses in ((trl.SFTConfig, SFT_LOSSES), (trl.DPOConfig, DPO_LOSSES), (trl.KTOConfig, KTO_LOSSES)):
+        metadata = config.__dataclass_fields__["loss_type"].metadata
+        assert [loss for loss in losses if loss not in f"{metadata.get('choices')} {metadata['help']}"] == []
 
 
 def test_all_faults_are_told_at_once_with_a_suggestion(tmp_path: Path) -> None:
@@ -112,5 +126,10 @@ def test_a_typing_mistake_imports_neither_torch_nor_trl() -> None:
 )
 def test_shipped_recipes_are_accepted(recipe: Path) -> None:
     kind = recipe.stem.rpartition("_")[2]
+    if kind == "rltpf":
+        data = ["--sft.dataset_name", "s.jsonl", "--dpo.dataset_name", "d.jsonl"]
+        stages = read_job(["--config", str(recipe), *NEEDED[:2], *NEEDED[4:], *data])
+        assert [(stage.kind, stage.get("seed")) for stage in stages] == [("sft", 42), ("dpo", 42)]
+        return
     assert read_options(kind, ["--config", str(recipe), *NEEDED]).get("seed") == 42
     assert recipe.read_text().startswith("#")

@@ -32,6 +32,14 @@ def dpo_row(number: int) -> dict[str, Any]:
     }
 
 
+def kto_row(number: int) -> dict[str, Any]:
+    """Even numbers are answered right."""
+    pair = dpo_row(number)
+    label = number % 2 == 0
+    return {"id": str(number), "prompt": pair["prompt"], "completion": pair["chosen" if label else "rejected"],
+            "label": label}  # fmt: skip
+
+
 def write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
