@@ -65,10 +65,11 @@ def register(subparsers: Any) -> None:
 def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import GenerateConfig
     from data_gen.dry_run import show_generation
-    from data_gen.merge import merge_if_last
+    from data_gen.merge import merge
     from data_gen.pipeline import generate
     from data_gen.prompting import with_version
     from rltpf.config import load
+    from rltpf.merging import merge_if_last
     from rltpf.runs import RunDirectory
     from rltpf.shards import WHOLE, find_shard
 
@@ -81,7 +82,7 @@ def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     with RunDirectory.open(shard.folder(config.output_dir), config, "generate", args.overwrite) as run:
         code = asyncio.run(generate(config, run, shard))
     if code == 0 and shard != WHOLE:
-        merge_if_last(config.output_dir, shard, args.overwrite)
+        merge_if_last(config.output_dir, shard, lambda: merge(config.output_dir, args.overwrite))
     return code
 
 

@@ -19,12 +19,10 @@ from data_gen.dry_run import first_prompt
 from data_gen.export import dpo_rows, sft_rows, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
-from data_gen.lean import InfraError
 from data_gen.metrics import summarise
 from data_gen.prompting import Prompts
 from data_gen.questions import plain, reverse, without_repeats
 from data_gen.records import Answer, Question
-from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import load_problems
 from rltpf.llm import build_model
@@ -33,9 +31,11 @@ from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import InfraError
 from rltpf.records import Failure, Problem, content_id
 from rltpf.runs import Journal, RunDirectory
 from rltpf.shards import WHOLE, Shard, note_input
+from rltpf.unfinished import note_unfinished
 
 
 class Generation:

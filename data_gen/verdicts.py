@@ -14,10 +14,8 @@ from data_gen.dry_run import first_judging_prompt
 from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
-from data_gen.lean import InfraError, LeanSession
 from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
-from data_gen.unfinished import note_unfinished
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
@@ -26,8 +24,10 @@ from rltpf.llm.model import ModelError
 from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
+from rltpf.prover.session import InfraError, LeanSession
 from rltpf.records import Failure
 from rltpf.runs import RunDirectory, write_atomically
+from rltpf.unfinished import note_unfinished
 
 ROWS_IN_FLIGHT = 32
 

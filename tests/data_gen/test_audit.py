@@ -17,11 +17,11 @@ from data_gen.audit import SEAL, Theorem, answers, seal, theorems
 from data_gen.export import dpo_rows, sft_rows, to_jsonl
 from data_gen.findings import Finding, audit_row, read_rows
 from data_gen.formal import Definition, FormalStep, Refusal, proposition, step_binders, theorem
-from data_gen.lean import with_proof
 from data_gen.records import Answer, StepVerdict, Verdict
 from rltpf.cli import main
 from rltpf.errors import InputError
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import with_proof
 
 Row = dict[str, Any]
 

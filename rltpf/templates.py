@@ -16,7 +16,6 @@ from rltpf.records import content_id
 
 USER_MARK = "\n--- user ---\n"
 _EXAMPLES = "examples"
-_FOLDER = Path(__file__).parent / "prompts"
 _COUNTS = ("entries", "number", "repair", "repairs")
 """The values that are integers; all others are texts."""
 
@@ -125,12 +124,12 @@ def placeholders(names: Iterable[str]) -> dict[str, Any]:
     return {name: 3 if name in _COUNTS else f"<{name}>" for name in names}
 
 
-def read_templates(folder: Path | None = None) -> dict[str, str]:
-    """The text of every file of prompts by its name, those of `folder` in the place of this package's.
+def read_templates(home: Path, folder: Path | None = None) -> dict[str, str]:
+    """The text of every file of prompts by its name, those of `folder` in the place of those in `home`.
 
     Raises `InputError` with a line for every file of the folder that is none of them.
     """
-    sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.jinja"))}
+    sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(home.glob("*.jinja"))}
     if folder is None:
         return sources
     known = ", ".join(sources)
