@@ -15,8 +15,25 @@ from eval.rewrite.tokens import Token, closers, outside_brackets, split, tokens
 from rltpf.prover.lean_text import scan
 
 _NUMBERS = frozenset(
-    ("ℕ", "ℤ", "ℚ", "ℝ", "ℂ", "Nat", "Int", "Rat", "Real", "Complex")
-    + ("Set", "Finset", "List", "Multiset", "×", "(", ")")
+    (
+        "ℕ",
+        "ℤ",
+        "ℚ",
+        "ℝ",
+        "ℂ",
+        "Nat",
+        "Int",
+        "Rat",
+        "Real",
+        "Complex",
+        "Set",
+        "Finset",
+        "List",
+        "Multiset",
+        "×",
+        "(",
+        ")",
+    )
 )
 _BINDERS = frozenset(("∀", "∃", "∃!", "fun", "λ", "let", "have", "Σ", "∑", "∏"))
 _RELATIONS = frozenset(("≠", "<", "≤", ">", "≥", "∈", "∉", "∣", "⊆", "≡", "==", "=ᶠ", "≈", "∼"))

@@ -84,19 +84,6 @@ def test_the_papers_cases(case: Case) -> None:
 numbers = st.integers(0, 10**6)
 WRAPPINGS = ["h{n}", "{n}0", "1{n}", "{n}.5", "0.{n}", "x.{n}", "x_{n}", "1e{n}"]
 WRAPPINGS += ["-- {n}", "/- {n} -/", '"{n}"', "#eval {n}"]
-    "h{n}",
-    "{n}0",
-    "1{n}",
-    "{n}.5",
-    "0.{n}",
-    "x.{n}",
-    "x_{n}",
-    "1e{n}",
-    "-- {n}",
-    "/- {n} -/",
-    '"{n}"',
-    "#eval {n}",
-]
 
 
 @given(numbers, st.lists(numbers), st.sampled_from(WRAPPINGS))
