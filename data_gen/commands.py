@@ -25,8 +25,8 @@ def register(subparsers: Any) -> None:
 
     merge = subparsers.add_parser(
         "merge",
-        help="join the shards of a generate run",
-        description="Joins the shards that `generate` made with --num_shards and --shard_id, or in an array of SLURM, "
+        help="join the shards of a run",
+        description="Joins the shards that `generate` or `rewrite` made with --num_shards and --shard_id, or in an array of SLURM, "
         "into the data sets of one run. Needs no model and no Lean. The last shard to finish does it, too.",
         epilog="example: rltpf merge runs/gsm8k",
     )
@@ -88,10 +88,14 @@ def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
 
 def run_merge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.merge import merge
+    from eval.rewrite import merge as rewriting
+    from eval.rewrite.pipeline import COMMAND
     from rltpf.cli import refuse_overrides
+    from rltpf.merging import command_of
 
     refuse_overrides(overrides)
-    return merge(args.output_dir, args.overwrite)
+    join = rewriting.merge if command_of(args.output_dir) == COMMAND else merge
+    return join(args.output_dir, args.overwrite)
 
 
 def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:

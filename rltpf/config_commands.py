@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _TARGETS = {
     "generate": ("rltpf generate", "data_gen.config:GenerateConfig"),
     "judge": ("rltpf judge", "data_gen.config:JudgeConfig"),
+    "rewrite": ("rltpf rewrite", "eval.rewrite.settings:RewriteConfig"),
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),

@@ -1,0 +1,89 @@
+"""The retained set as a data set with a card. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from eval.rewrite.records import Candidate
+from rltpf.records import canonical_json
+
+FILE = "rewritten.jsonl"
+
+
+def rows(candidates: Iterable[Candidate], header: str, toolchain: str) -> list[dict[str, Any]]:
+    """The paper's five fields, and what is needed to check each again: `rltpf lean check` takes the last four."""
+    return [
+        {
+            "id": candidate.id,
+            "source": candidate.source,
+            "level": candidate.level,
+            "original_question": candidate.question,
+            "original_answer": candidate.answer,
+            "rewritten_question": rewrite.question,
+            "new_answer": rewrite.answer,
+            "lean_proof": rewrite.lean,
+            "lean_statement": rewrite.statement,
+            "lean_header": header,
+            "toolchain": toolchain,
+            "axioms": list(rewrite.axioms),
+            "attempts": {
+                "rewrites": len(candidate.rewrites),
+                "statements": len(rewrite.statements),
+                "proofs": len(rewrite.proofs),
+            },
+        }
+        for candidate in candidates
+        if candidate.kept
+        for rewrite in candidate.rewrites[-1:]
+    ]
+
+
+def to_jsonl(made: Iterable[dict[str, Any]]) -> str:
+    """One canonical JSON object a line, so that equal data sets are equal bytes."""
+    return "".join(f"{canonical_json(row)}\n" for row in made)
+
+
+def card(metrics: dict[str, Any], source: str, toolchain: str) -> str:
+    """The README of the data set's folder, with the front matter that `datasets` reads."""
+    candidates = metrics["candidates"]
+    ends = "\n".join(f"| {end} | {count} |" for end, count in candidates["ended"].items())
+    levels = "\n".join(
+        f"| {row['level'] or 'all'} | {row['sampled']} | {row['retained']} | {100 * row['generation_rate']:.1f} % |"
+        for row in metrics["levels"]
+    )
+    return f"""---
+configs:
+- config_name: default
+  data_files:
+  - split: test
+    path: {FILE}
+task_categories:
+- text-generation
+---
+# {source}, rewritten and proof-verified
+
+{candidates["kept"]} problems, each a rewriting of one of {source} with an answer that Lean proved. Made with `rltpf rewrite`,
+after *RePro: Proof-Verified Benchmark Rewriting* (arXiv:2609.00062). The licence of {source} holds for what is made of it.
+
+| stratum | sampled | retained | generation rate |
+| --- | --: | --: | --: |
+{levels}
+
+| where the others ended | candidates |
+| --- | --: |
+{ends}
+
+## Fields
+
+`original_question`, `original_answer`, `rewritten_question`, `new_answer` and `lean_proof`; besides `id`, `source`, `level`,
+`lean_statement` (what was locked before anybody proved it), `lean_header` (what stands before both), `toolchain` ({toolchain}),
+`axioms`, and `attempts` (rewrites, statements and proofs that it took).
+
+## What is proved
+
+Lean's kernel accepted `lean_proof` as a proof of `lean_statement`. `new_answer` is copied from it, and is what the equations of
+the statement's conclusion give. Statements whose premises contradict each other, whose arithmetic is not that of the rational
+numbers, or which another answer meets too were refused. That a statement says what its problem says is the judgement of
+models, three times asked, and is not proved.
+"""
