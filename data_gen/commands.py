@@ -26,8 +26,9 @@ def register(subparsers: Any) -> None:
     merge = subparsers.add_parser(
         "merge",
         help="join the shards of a run",
-        description="Joins the shards that `generate` or `rewrite` made with --num_shards and --shard_id, or in an array of SLURM, "
-        "into the data sets of one run. Needs no model and no Lean. The last shard to finish does it, too.",
+        description="Joins the shards that `generate` or `rewrite` made with --num_shards and --shard_id, or in an "
+        "array of SLURM, into the data sets of one run. Needs no model and no Lean. The last shard to finish does it, "
+        "too.",
         epilog="example: rltpf merge runs/gsm8k",
     )
     merge.add_argument("output_dir", metavar="OUTPUT_DIR", type=Path, help="the shards' output_dir")

@@ -63,8 +63,9 @@ task_categories:
 ---
 # {source}, rewritten and proof-verified
 
-{candidates["kept"]} problems, each a rewriting of one of {source} with an answer that Lean proved. Made with `rltpf rewrite`,
-after *RePro: Proof-Verified Benchmark Rewriting* (arXiv:2609.00062). The licence of {source} holds for what is made of it.
+{candidates["kept"]} problems, each a rewriting of one of {source} with an answer that Lean proved. Made with
+`rltpf rewrite`, after *RePro: Proof-Verified Benchmark Rewriting* (arXiv:2609.00062). The licence of {source} holds for
+what is made of it.
 
 | stratum | sampled | retained | generation rate |
 | --- | --: | --: | --: |
@@ -76,14 +77,14 @@ after *RePro: Proof-Verified Benchmark Rewriting* (arXiv:2609.00062). The licenc
 
 ## Fields
 
-`original_question`, `original_answer`, `rewritten_question`, `new_answer` and `lean_proof`; besides `id`, `source`, `level`,
-`lean_statement` (what was locked before anybody proved it), `lean_header` (what stands before both), `toolchain` ({toolchain}),
-`axioms`, and `attempts` (rewrites, statements and proofs that it took).
+`original_question`, `original_answer`, `rewritten_question`, `new_answer` and `lean_proof`; besides `id`, `source`,
+`level`, `lean_statement` (what was locked before anybody proved it), `lean_header` (what stands before both),
+`toolchain` ({toolchain}), `axioms`, and `attempts` (rewrites, statements and proofs that it took).
 
 ## What is proved
 
-Lean's kernel accepted `lean_proof` as a proof of `lean_statement`. `new_answer` is copied from it, and is what the equations of
-the statement's conclusion give. Statements whose premises contradict each other, whose arithmetic is not that of the rational
-numbers, or which another answer meets too were refused. That a statement says what its problem says is the judgement of
-models, three times asked, and is not proved.
+Lean's kernel accepted `lean_proof` as a proof of `lean_statement`. `new_answer` is copied from it, and is what the
+equations of the statement's conclusion give. Statements whose premises contradict each other, whose arithmetic is not
+that of the rational numbers, or which another answer meets too were refused. That a statement says what its problem
+says is the judgement of models, three times asked, and is not proved.
 """
