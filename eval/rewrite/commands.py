@@ -15,8 +15,8 @@ def register(subparsers: Any) -> None:
         "rewrite",
         help="a benchmark rewritten into new problems with proved answers",
         description="Draws problems of a benchmark, has models rewrite, screen, formalise and prove each, and keeps "
-        "those whose answer Lean proved. Writes a data set with a card to output_dir/data, and every candidate with its "
-        "end to candidates.jsonl. The same command continues a run that was stopped.",
+        "those whose answer Lean proved. Writes a data set with a card to output_dir/data, and every candidate with "
+        "its end to candidates.jsonl. The same command continues a run that was stopped.",
         epilog="example: rltpf rewrite --config configs/rewrite/demo.yaml --dataset.limit 5 --output_dir runs/five",
     )
     add_config_arguments(parser, "eval.rewrite.settings:RewriteConfig")
