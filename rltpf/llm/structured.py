@@ -52,4 +52,7 @@ async def complete_until(
 def read_json(text: str) -> Any:
     """The JSON value that a reply is, or that its last fenced block holds; raises `ValueError`."""
     blocks = _FENCE.findall(text)
-    return json.loads(blocks[-1] if blocks else text)
+    value = json.loads(blocks[-1] if blocks else text)
+    # An escape may stand for half a character, which no file takes; the error is a ValueError.
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
