@@ -169,8 +169,8 @@ def test_a_dry_run_shows_the_first_prompt_of_each_role(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (("--target", "0"), "--target: is 0, and has to be greater than or equal to 1"),
-        (("--proof", "3"), "--proof: unknown key (did you mean proofs?)"),
+        (("--target", "0"), "--target: should be greater than or equal to 1, and is 0"),
+        (("--proof", "3"), "--proof: unknown key (did you mean 'proofs'?)"),
         (
             ("--level_column", "level"),
             "demo/gsm8k_test.jsonl: 16 of 16 rows have no text or number in the column 'level'",
