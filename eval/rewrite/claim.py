@@ -8,10 +8,11 @@ Read are conclusions of the forms by which an answer can be stated, behind any `
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from eval.rewrite.tokens import Token, closers, outside_brackets, split, tokens
+from eval.rewrite.tokens import BRACKETS, Token, closers, is_balanced, outside_brackets, split, tokens
 from rltpf.prover.lean_text import scan
 
 _NUMBERS = frozenset(
@@ -37,9 +38,12 @@ _NUMBERS = frozenset(
 )
 _BINDERS = frozenset(("∀", "∃", "∃!", "fun", "λ", "let", "have", "Σ", "∑", "∏"))
 _RELATIONS = frozenset(("≠", "<", "≤", ">", "≥", "∈", "∉", "∣", "⊆", "≡", "==", "=ᶠ", "≈", "∼"))
-_NO_SIDE = frozenset(
-    ("if", "then", "else", "match", "with", "show", "by", ",", ";", ":=", "=>", ":", "¬", "→", "↔", "∨")
-)
+# Words and signs that make another proposition of what stands after or before them.
+_WORDS = frozenset(("if", "then", "else", "match", "with", "show", "by", "do", "from", "in", "suffices", "nomatch"))
+_NO_SIDE = _WORDS | {",", ";", ":=", "=>", ":", "¬", "→", "↔", "∨", "∧"}
+# Signs that bind closer than `=`. Any other may stand for what turns the claim around, as in `!x = 5` or `x = 5 || p`.
+_ARITHMETIC = frozenset("+-*/^%•·×÷√↑⁻.|‖∩∪")
+_CONNECTIVES = frozenset(("=", "∧", "∨", "→", "↔", "¬"))
 _OWN = re.compile(r"(?<![\w.'])(?:def|abbrev)\s+([^\s:({\[]+)")
 
 
@@ -65,15 +69,14 @@ class Claim:
 
     equations: tuple[Equation, ...]
     witnessed: bool = False
+    solved: int | None = None
+    """Where the conclusion begins, if the equations are the solutions of a condition; they may be none."""
     values: dict[str, Token] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
 
-    def options(self, equation: Equation) -> list[Sequence[Token]]:
-        """What an equation may give as the answer: its right side, or else its left one, bare and with the numerals
-        that `let` gives."""
-        return [self._valued(bare(side)) for side in (equation.right, equation.left)]
-
-    def _valued(self, side: Sequence[Token]) -> Sequence[Token]:
+    def given(self, equation: Equation) -> Sequence[Token]:
+        """What an equation gives as the answer: its right side, bare and with the numerals that `let` gives."""
+        side = bare(equation.right)
         return [self.values.get(token.text, token) if token.kind == "name" else token for token in side]
 
 
@@ -83,6 +86,8 @@ def read_claim(statement: str) -> Claim:
     if found.problems:
         raise Unclear("what is code and what is comment in the statement is ambiguous")
     all_tokens = tokens(found.code)
+    if not is_balanced(all_tokens):
+        raise Unclear("the brackets of the statement do not match")
     headers = [number for number, token in enumerate(all_tokens) if token.text in ("theorem", "lemma")]
     if not headers:
         raise Unclear("the statement has no theorem")
@@ -90,12 +95,13 @@ def read_claim(statement: str) -> Claim:
     colon = next((number for number in outside_brackets(header) if header[number].text == ":"), None)
     if colon is None:
         raise Unclear("the theorem has no conclusion")
-    reader = _Reader(found.code)
+    reader = _Reader(found.code, header[colon].end)
     reader.names |= set(_OWN.findall(found.code))
     equations = reader.read(header[colon + 1 :])
     if not equations:
         raise Unclear("the conclusion has no equation that gives an answer")
-    return Claim(tuple(equations), reader.bound is not None, reader.values, frozenset(reader.names))
+    solved = reader.conclusion if reader.alternatives else None
+    return Claim(tuple(equations), reader.bound is not None, solved, reader.values, frozenset(reader.names))
 
 
 def bare(side: Sequence[Token]) -> Sequence[Token]:
@@ -112,8 +118,10 @@ def bare(side: Sequence[Token]) -> Sequence[Token]:
 
 
 class _Reader:
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, conclusion: int) -> None:
         self._code = code
+        self.conclusion = conclusion
+        self.alternatives = False
         self.values: dict[str, Token] = {}
         self.names: set[str] = set()
         self.bound: set[str] | None = None
@@ -128,6 +136,7 @@ class _Reader:
         if first in ("∀", "∃"):
             return self._quantified(found)
         own = _before_binders(found)
+        _refuse_strange_signs(found, own)
         signs = {found[number].text for number in own}
         if {"→", "↔"} <= signs:
             raise Unclear("the conclusion mixes → and ↔")
@@ -147,7 +156,9 @@ class _Reader:
         part = bare(part)
         if not part:
             raise Unclear("a part of the conclusion is empty")
-        own = [part[number].text for number in _before_binders(part)]
+        before = _before_binders(part)
+        _refuse_strange_signs(part, before)
+        own = [part[number].text for number in before]
         if "∧" in own:
             return [equation for inner in _conjuncts(part) for equation in self._conjunct(inner)]
         if "∨" in own or part[0].text in _BINDERS or part[0].text in _NO_SIDE:
@@ -157,14 +168,15 @@ class _Reader:
             return []
         if self.bound is None:
             return [equation]
-        sides = [[token.text for token in bare(side)] for side in (equation.left, equation.right)]
-        return [equation] if any(len(side) == 1 and side[0] in self.bound for side in sides) else []
+        left = [token.text for token in bare(equation.left)]
+        return [equation] if len(left) == 1 and left[0] in self.bound else []
 
     def _alternatives(self, found: Sequence[Token]) -> list[Equation]:
         """`P ↔ x = a ∨ x = b`: all the values of one term."""
         sides = split(found, "↔")
-        if len(sides) != 2 or self.bound is not None:
+        if len(sides) != 2 or self._code[self.conclusion : found[0].start].strip():
             raise Unclear("of these equivalences no solutions can be read")
+        self.alternatives = True
         equations = [_equation(bare(part)) for part in split(bare(sides[1]), "∨")]
         told = [equation for equation in equations if equation is not None]
         subjects = {tuple(token.text for token in equation.left) for equation in told}
@@ -176,6 +188,8 @@ class _Reader:
         comma = next((number for number in outside_brackets(found) if found[number].text == ","), None)
         if comma is None:
             raise Unclear("a quantifier has no body")
+        if unicodedata.category(found[1].text[0]) == "Lm":
+            raise Unclear("the conclusion holds for most values, or for some, and not for all")
         names = _bound_names(found[1:comma])
         self.names |= names
         for name in names:
@@ -199,6 +213,8 @@ class _Reader:
             value, rest = found[assign + 1 : end], found[end + 1 :]
         else:
             raise Unclear("a `let` without an end")
+        if rest and rest[0].kind == "sign" and rest[0].text not in (*BRACKETS, "∀", "∃"):
+            raise Unclear("what follows a `let` may belong to its value")
         name = found[1].text
         self.names.add(name)
         self.values.pop(name, None)
@@ -223,6 +239,20 @@ def _before_binders(found: Sequence[Token]) -> list[int]:
             break
         own.append(number)
     return own
+
+
+def _refuse_strange_signs(found: Sequence[Token], own: Sequence[int]) -> None:
+    """Raises `Unclear` at what may bind less than `=` and its connectives, or turn what it stands before around."""
+    for number in own:
+        text, kind = found[number].text, found[number].kind
+        before = found[number - 1] if number else None
+        if text == "!" and before is not None and before.end == found[number].start and before.text not in _ARITHMETIC:
+            continue  # a factorial
+        known = _ARITHMETIC | _CONNECTIVES | _RELATIONS
+        if kind == "sign" and text not in known and re.fullmatch(r"\.\d+", text) is None:
+            raise Unclear(f"what `{text}` means for the conclusion is not known")
+        if text in _WORDS:
+            raise Unclear(f"the conclusion has a `{text}`")
 
 
 def _conjuncts(found: Sequence[Token]) -> list[Sequence[Token]]:

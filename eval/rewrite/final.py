@@ -36,7 +36,7 @@ def failure(answer: str, question: str, statement: str) -> Failure | None:
     for part in parts(answer):
         if unfinished := _unfinished(tokens(part), claim, asked):
             return Failure(STAGE, "intermediate", f"`{part}` {unfinished}")
-    return _tie([tokens(part) for part in parts(answer)], claim, asked)
+    return _tie([tokens(part) for part in parts(answer)], claim)
 
 
 def asks_for_form(question: str) -> bool:
@@ -83,17 +83,14 @@ def _is_digits(text: str) -> bool:
     return re.fullmatch("0|[1-9][0-9]{0,39}", text) is not None
 
 
-def _tie(answer: list[list[Token]], claim: Claim, asked: bool) -> Failure | None:
-    """Take the parts of an answer from the equations of a claim, in their order, until both are used up.
-
-    Of an equation between two forms, the right side is the one that is asked for.
-    """
+def _tie(answer: list[list[Token]], claim: Claim) -> Failure | None:
+    """Take the parts of an answer from the equations of a claim, in their order, until both are used up."""
     rest = [_texts(part) for part in answer]
     for number, equation in enumerate(claim.equations):
         if not rest:
             left = len(claim.equations) - number
             return Failure(STAGE, "unknown", f"the answer has fewer parts than the claim: {left} equations are left")
-        taken = next((n for side in claim.options(equation)[: 1 if asked else 2] if (n := _taken(side, rest))), 0)
+        taken = _taken(claim.given(equation), rest)
         if not taken:
             shown = " ".join((*_texts(equation.left), "=", *_texts(equation.right)))
             return Failure(STAGE, "wrong_target", f"`{' '.join(rest[0])}` is not what `{shown}` gives")
@@ -119,15 +116,19 @@ def _texts(part: Sequence[Token]) -> tuple[str, ...]:
 
 
 def other_claims(statement: str) -> list[str]:
-    """The statement with another number in the place of each answer, one at a time: what must not be provable too.
+    """What must not be provable too: the statement with another number in the place of each answer, one at a time, and,
+    where its answers are the solutions of a condition, that one of them is none.
 
     For a claim that gives no numbers there is nothing to compare.
     """
     claim = read_claim(statement)
     others = []
     for equation in claim.equations:
-        if token := _last_of(equation.right) or _last_of(equation.left):
+        if token := _last_of(equation.right):
             others.append(f"{statement[: token.start]}{_next(token.text)}{statement[token.end :]}")
+        if claim.solved is not None:
+            solution = statement[equation.left[0].start : equation.right[-1].end]
+            others.append(f"{statement[: claim.solved]} ¬ ({solution})")
     return others
 
 

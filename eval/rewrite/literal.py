@@ -7,7 +7,7 @@ way is not there; what is there by chance, the claim decides (see `final`).
 
 from __future__ import annotations
 
-from eval.rewrite.tokens import closers, proving_text, split, tokens
+from eval.rewrite.tokens import is_balanced, proving_text, split, tokens
 
 UNKNOWN = "unknown"
 
@@ -35,7 +35,7 @@ def refusal(answer: str, evidence: str, lean: str) -> str:
 def occurs(part: str, text: str) -> bool:
     """Whether a part is in a text without comments, byte for byte, beginning and ending where tokens do."""
     own = tokens(part)
-    if not own or len(closers(own)) * 2 != sum(token.text in "()[]{}⟨⟩" for token in own):
+    if not own or not is_balanced(own):
         return False
     found = tokens(text)
     starts, ends = {token.start for token in found}, {token.end for token in found}

@@ -17,7 +17,7 @@ _NAME = r"[^\W\d][\w'!?]*"
 _TOKEN = re.compile(
     rf"(?P<name>{_NAME}(?:\.(?:{_NAME}|\d+))*)"  # with its projections: `h.2` holds no number
     r"|(?P<number>\d\w*(?:\.\d\w*)?(?:(?<=[eE])[+-]\d+)?)"
-    r"|\.\d+|:=|=>|<->|->|<=|>=|!=|==|=ᶠ|/\\|\\/|<;>|\S"
+    r"|\.\d+|:=|=>|<->|->|<=|>=|!=|==|=ᶠ|/\\|\\/|<;>|\|\||&&|<\||\|>|\S"
 )
 _SPELLINGS = {"->": "→", "<->": "↔", "<=": "≤", ">=": "≥", "!=": "≠", "/\\": "∧", "\\/": "∨", "↦": "=>"}
 # What prints instead of proving. `#eval` and `#reduce` never pass the gate; a proof may have `#check` and `#print`.
@@ -26,7 +26,7 @@ _COMMAND = re.compile(
     r"\n(?=(?:theorem|lemma|def|abbrev|example|instance|structure|class|inductive|namespace|section|end|open|variable|"
     r"universe|set_option|attribute|noncomputable|private|protected)\b|@\[|#)"
 )
-_BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩"}
+BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⌊": "⌋", "⌈": "⌉", "⟦": "⟧", "⟪": "⟫", "‹": "›"}
 
 
 class Token(NamedTuple):
@@ -66,11 +66,17 @@ def closers(found: Sequence[Token]) -> dict[int, int]:
     partners: dict[int, int] = {}
     opened: list[int] = []
     for number, token in enumerate(found):
-        if token.text in _BRACKETS:
+        if token.text in BRACKETS:
             opened.append(number)
-        elif opened and token.text == _BRACKETS[found[opened[-1]].text]:
+        elif opened and token.text == BRACKETS[found[opened[-1]].text]:
             partners[opened.pop()] = number
     return partners
+
+
+def is_balanced(found: Sequence[Token]) -> bool:
+    """Whether every bracket has its partner."""
+    signs = {*BRACKETS, *BRACKETS.values()}
+    return 2 * len(closers(found)) == sum(token.text in signs for token in found)
 
 
 def outside_brackets(found: Sequence[Token]) -> Iterator[int]:
@@ -78,7 +84,7 @@ def outside_brackets(found: Sequence[Token]) -> Iterator[int]:
     partners = closers(found)
     number = 0
     while number < len(found):
-        if found[number].text in _BRACKETS:
+        if found[number].text in BRACKETS:
             if number not in partners:
                 return
             number = partners[number]

@@ -32,7 +32,7 @@ class Prover:
         self.toolchain_id = toolchain.id
         self.library = toolchain.library
         self._heartbeats = max_heartbeats
-        self._default_header = toolchain.header
+        self.default_header = toolchain.header
         self._verdicts = verdicts
         self._workers = workers
         # The one that was used last comes first: the others start only when there is work for them.
@@ -92,7 +92,7 @@ class Prover:
             self._verdicts.close()
 
     def _header(self, header: str | None) -> str:
-        return limited(self._default_header if header is None else header, self._heartbeats)
+        return limited(self.default_header if header is None else header, self._heartbeats)
 
     def _gated(self, *texts: tuple[str, Mode]) -> Report | None:
         hits = [hit for text, mode in texts for hit in gate(text, mode)]

@@ -22,7 +22,6 @@ def test_the_papers_cases(case: Case) -> None:
     ("answer", "conclusion"),
     [
         ("17", "x = 17"),
-        ("17", "17 = x"),
         ("17", "(x = (17 : Rat))"),
         ("-3", "x = -3"),
         ("-3", "x = (-3)"),
@@ -74,6 +73,16 @@ def test_what_a_conclusion_gives(answer: str, conclusion: str) -> None:
         ("s", "let s : Rat := 2 + 3\n  x = s", "intermediate"),
         ("8", "∃ z : Rat, z = 4 ∧ 2 * z = 8", "wrong_target"),
         ("2", "x = 2 ↔ y = 2 ∨ x = 3", "unknown"),
+        ("17", "17 = x", "wrong_target"),
+        # Conclusions that Lean reads in another way than a glance at them.
+        ("5", "y = 3 ∧ x = 5 || true", "unknown"),
+        ("5", "!x = 5", "unknown"),
+        ("5", "y = 3 ∧ !x = 5", "unknown"),
+        ("5", "Not <| x = 5", "unknown"),
+        ("5", "if x = 2 then True else y = 3 ∧ x = 5", "unknown"),
+        ("5", "let p : Prop := True\n  → x = 5\n  p", "unknown"),
+        ("5", "∀ᶠ z in f, z = 5", "unknown"),
+        ("5", "y > 1 → (x > 0 ↔ x = 5)", "unknown"),
     ],
 )
 def test_what_it_does_not_give(answer: str, conclusion: str, why: str) -> None:
@@ -88,6 +97,11 @@ def test_a_form_that_is_asked_for_is_final() -> None:
     assert reason("(x - s) * 2", "let s : Rat := 2\n  y = (x - s) * 2", "Factor it.") == "intermediate"
 
 
+def test_a_hypothesis_in_any_brackets_is_no_conclusion() -> None:
+    assert reason("5", "y > 1", binders="⦃k : x = 5 ∧ True⦄") == "unknown"
+    assert reason("5", "y > 1", binders="{k : x = 5 ∧ True} [Inhabited (5 = 5)]") == "unknown"
+
+
 def test_a_number_type_that_wraps_is_no_bare_number() -> None:
     assert reason("13", "x = (13 : Fin 10)") == "wrong_target"
 
@@ -97,3 +111,9 @@ def test_other_claims_change_each_answer_in_its_place() -> None:
     assert other_claims("theorem t : a = 2 ∧ b = -5") == ["theorem t : a = 3 ∧ b = -5", "theorem t : a = 2 ∧ b = -6"]
     assert other_claims("theorem t : x = 0.5") == ["theorem t : x = 1.5"]
     assert other_claims("theorem t : x = y") == []
+    assert other_claims("theorem t (x : Int) : x * x = 4 ↔ x = 2 ∨ x = -2") == [
+        "theorem t (x : Int) : x * x = 4 ↔ x = 3 ∨ x = -2",
+        "theorem t (x : Int) : ¬ (x = 2)",
+        "theorem t (x : Int) : x * x = 4 ↔ x = 2 ∨ x = -3",
+        "theorem t (x : Int) : ¬ (x = -2)",
+    ]

@@ -87,6 +87,8 @@ def test_a_wrong_reference_answer_is_not_proved(prover: Prover) -> None:
         ("theorem t (x : Nat) (h : 2 * x = 14) : x = 14 / 2", "14 / 2", "omega", "classify:intermediate"),
         ("theorem t (x : Fin 5) (h : x = 2 * 4) : x = 3", "3", "subst h; rfl", "guard:wrapping_type"),
         ("theorem t : 16 / 5 = 3", "3", "rfl", "guard:nat_division"),
+        ("theorem t :\n  let a := 5\n  let b := 6\n  a - b = 0", "0", "rfl", "guard:nat_subtraction"),
+        ("theorem t (x : Int) (h : x > 9) : x + x = 6 ↔ x = 3", "3", "omega", "guard:not_forced"),
         (
             "instance (priority := high) odd : OfNat Rat 54 := ⟨53⟩\ntheorem t (x : Rat) (h : x = 60 - 7) : x = 54",
             "54",
