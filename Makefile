@@ -47,7 +47,8 @@ test-vllm: setup $(INSTALLED_VLLM)
 	$(BIN)/python -m rltpf.smollm2
 	$(VENV_VLLM)/bin/pytest tests/vllm
 
-# Records the demo's transcript anew from demo/teacher/*.yaml, with real Lean; needed after every change of a prompt.
+# Records the demo's transcripts anew from demo/teacher and demo/rewriter, with real Lean; needed after every change of a
+# prompt.
 transcript: setup
 	$(BIN)/python -m demo.record
 

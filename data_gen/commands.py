@@ -50,9 +50,9 @@ def register(subparsers: Any) -> None:
     audit = subparsers.add_parser(
         "audit",
         help="does a data set still say what Lean says?",
-        description="Judges every row of sft.jsonl and dpo.jsonl anew, from its Lean text alone, in a fresh Lean and "
-        "without caches; ties the theorems to the row's steps, answers and verdicts, and the row to its seal. Prints a "
-        "table and the rows that do not pass, and ends with 1 if there are any.",
+        description="Judges every row of sft.jsonl, dpo.jsonl and rewritten.jsonl anew, from its Lean text alone, in a "
+        "fresh Lean and without caches; ties the theorems to the row's steps, answers and verdicts, and the row to its "
+        "seal, where it has one. Prints a table and the rows that do not pass, and ends with 1 if there are any.",
         epilog="example: rltpf audit runs/gsm8k --output audited.jsonl",
     )
     audit.add_argument(

@@ -13,6 +13,8 @@ from rich.table import Table
 
 from data_gen.audit import SEAL, answers, seal, theorems
 from data_gen.formal import Refusal
+from eval.rewrite import audit as rewritten
+from eval.rewrite.release import FILE as REWRITTEN
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
@@ -41,10 +43,13 @@ def find_data_sets(names: Sequence[str]) -> list[Path]:
     found, faults = [], []
     for name in names:
         path = Path("/dev/stdin" if name == "-" else name)
-        files = [path / data_set for data_set in DATA_SETS if (path / data_set).is_file()] if path.is_dir() else [path]
+        known = (*DATA_SETS, f"data/{REWRITTEN}", REWRITTEN)
+        files = [path / data_set for data_set in known if (path / data_set).is_file()] if path.is_dir() else [path]
         found += files
         if not files:
-            faults.append(f"{path}: holds neither {' nor '.join(DATA_SETS)}: name a data set or the folder of a run")
+            faults.append(
+                f"{path}: holds neither {' nor '.join((*DATA_SETS, REWRITTEN))}: name a data set or the folder of a run"
+            )
     if faults:
         raise InputError(*faults)
     return found
@@ -72,6 +77,8 @@ def read_rows(paths: Sequence[Path]) -> list[tuple[str, dict[str, Any]]]:
 def _fault(row: dict[str, Any]) -> str:
     if not is_text(row):
         return "holds a lone surrogate, which is half a character"
+    if rewritten.is_rewritten(row):
+        return rewritten.fault(row)
     try:
         answers(row)
     except ValueError as error:
@@ -82,6 +89,12 @@ def _fault(row: dict[str, Any]) -> str:
 async def audit_row(prover: Prover, row: dict[str, Any]) -> Finding:
     """What is wrong with a row, the worst of it: its parts do not agree, or else Lean objects, or else the seal is
     another's."""
+    if rewritten.is_rewritten(row):
+        passed, reason, detail, seconds = await rewritten.check_row(prover, row)
+        status: Literal["passed", "failed", "undecided"] = (
+            "undecided" if passed is None else "passed" if passed else "failed"
+        )
+        return Finding(status, reason, detail, 1, seconds)
     try:
         chains = [theorems(answer) for answer in answers(row)]
     except Refusal as refusal:

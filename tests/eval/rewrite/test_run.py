@@ -109,6 +109,33 @@ def test_the_data_set_loads_and_every_row_is_proved_again(
 
 @pytest.mark.lean
 @pytest.mark.slow
+def test_an_audit_finds_what_was_changed(undisturbed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", str(undisturbed), "--toolchain", "embedded"]) == 0
+    row = json.loads((undisturbed / "data" / "rewritten.jsonl").read_text().splitlines()[0])
+    answer, statement, proof = row["new_answer"], row["lean_statement"], row["lean_proof"]
+    wrong = {
+        "lean_statement": statement.replace(f"= {answer}", "= 7"),
+        "lean_proof": proof.replace(f"= {answer}", "= 7"),
+    }
+    changed = [
+        row | {"new_answer": "7"},
+        row | wrong,
+        row | wrong | {"new_answer": "7"},
+        row | {"lean_header": "import Mathlib"},
+    ]
+    source = tmp_path / "changed.jsonl"
+    source.write_text("".join(json.dumps(one) + "\n" for one in changed))
+    capsys.readouterr()
+    assert main(["audit", str(source), "--toolchain", "embedded"]) == 1
+    found = [line.split(": ")[1] for line in capsys.readouterr().out.splitlines() if line.startswith(f"{source}:")]
+    assert found == ["answer", "answer", "elaboration_error", "header"]
+    source.write_text(json.dumps({name: value for name, value in row.items() if name != "lean_statement"}))
+    assert main(["audit", str(source)]) == 2
+    assert capsys.readouterr().err == f"{source}:1: `lean_statement` has to be a text, and is None\n"
+
+
+@pytest.mark.lean
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
     for name, number in (("transcript", 4), ("candidates", 3)):
