@@ -676,7 +676,7 @@ VALIDATION = [
     Bad(
         "validate: for what is not there",
         "config validate c.yaml --for train",
-        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', "
+        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', 'evaluate', "
         "'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
@@ -868,9 +868,13 @@ def test_what_looks_bad_and_is_not(text: bytes, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("name", "text", "commands"),
     [
-        ("x.yaml", GENERATE, "`rltpf generate` and `rltpf evaluate`"),
+        ("x.yaml", GENERATE, "`rltpf generate` and `rltpf rewrite` and `rltpf evaluate`"),
         ("evaluate/x.yaml", GENERATE, "`rltpf evaluate`"),
-        ("x.yaml", GENERATE + "num_shards: 4\n", "`rltpf generate`, which needs besides: --shard_id"),
+        (
+            "x.yaml",
+            GENERATE + "num_shards: 4\n",
+            "`rltpf generate` and `rltpf rewrite`, which needs besides: --shard_id",
+        ),
         ("evaluate/x.yaml", GENERATE + "repairs: 2\n", "`rltpf generate`"),
         ("judge/x.yaml", "llm: {model: m}\n", "`rltpf judge`, which needs besides: --output_dir"),
         (
