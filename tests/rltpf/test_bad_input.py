@@ -676,7 +676,8 @@ VALIDATION = [
     Bad(
         "validate: for what is not there",
         "config validate c.yaml --for train",
-        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', 'evaluate', "
+        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', "
+        "'evaluate', "
         "'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
