@@ -2,8 +2,8 @@
 
 Of each answer in a row the audit establishes that
 
-- the steps are the prose's, their outcomes make the row's verdict, no verified step says a wrong calculation, and the
-  last claim is the prose's final answer;
+- the steps are the prose's, their outcomes make the row's verdict and its labels, no verified step says a wrong
+  calculation, and the last claim is the prose's final answer;
 - the Lean text is one theorem for each step with a claim, in order, and each states the step's claim (where the step is
   false, its negation) from the hypotheses of the theorem before it, what was proved so far, and new definitions;
 - Lean accepts every proof, with no more axioms than it grants and a replay through its kernel, and does not find the
@@ -39,6 +39,7 @@ from data_gen.formal import (
     variables,
 )
 from data_gen.records import StepVerdict, Verdict
+from data_gen.stepwise import prose, stepwise
 from rltpf.records import Record, canonical_json
 
 SEAL = "seal"
@@ -55,13 +56,27 @@ def seal(row: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Judged(Record):
-    """An answer of a row, as the row tells it; `needed` is the verdict without which it had no place there."""
+    """An answer of a row, as the row tells it. `labels` say of it, or of each of its `completions`, whether it is
+    right; with completions it has no `messages`."""
 
-    messages: tuple[dict[Literal["role", "content"], str], ...]
     verdict: Verdict
     steps: tuple[StepVerdict, ...]
     lean: str
-    needed: Verdict
+    labels: tuple[bool, ...]
+    messages: tuple[dict[Literal["role", "content"], str], ...] = ()
+    prompt: str = ""
+    completions: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> Verdict:
+        """The verdict without which it had no place in the row."""
+        return "verified" if all(self.labels) else "false"
+
+    @property
+    def prose(self) -> str:
+        if self.completions:
+            return "\n".join(prose(self.steps))
+        return self.messages[0].get("content", "") if len(self.messages) == 1 else ""
 
     @property
     def refutes_calculation(self) -> bool:
@@ -79,24 +94,29 @@ class Theorem:
 
 
 def answers(row: dict[str, Any]) -> list[Judged]:
-    """The answers of a row of `sft.jsonl` or `dpo.jsonl`; raises `ValueError` in one line where it is neither."""
+    """The answers of a row of any data set; raises `ValueError` in one line where it is none."""
     if "chosen" in row:
-        return [_judged(row, "chosen", "chosen_", "verified"), _judged(row, "rejected", "rejected_", "false")]
+        return [
+            _judged(row, "chosen_", {"messages": "chosen"}, labels=[True]),
+            _judged(row, "rejected_", {"messages": "rejected"}, labels=[False]),
+        ]
+    if "completions" in row:
+        return [_judged(row, "", {name: name for name in ("prompt", "completions", "labels")})]
     if "completion" in row:
-        return [_judged(row, "completion", "", "verified")]
-    raise ValueError("has neither `completion` nor `chosen`, so it is no row of sft.jsonl or dpo.jsonl")
+        return [_judged(row, "", {"messages": "completion"}, labels=[row.get("label", True)])]
+    raise ValueError("has none of `completion`, `chosen` and `completions`, so it is no row of `rltpf generate`")
 
 
-def _judged(row: dict[str, Any], messages: str, prefix: str, needed: Verdict) -> Judged:
-    keys = {"messages": messages, **{name: f"{prefix}{name}" for name in ("verdict", "steps", "lean")}}
+def _judged(row: dict[str, Any], prefix: str, columns: dict[str, str], **given: Any) -> Judged:
+    keys = columns | {name: f"{prefix}{name}" for name in ("verdict", "steps", "lean")}
     if missing := [key for key in keys.values() if key not in row]:
         raise ValueError(f"has no `{missing[0]}`")
     try:
-        return Judged.from_json({**{name: row[key] for name, key in keys.items()}, "needed": needed})
+        return Judged.from_json({name: row[key] for name, key in keys.items()} | given)
     except ValidationError as error:
         first = error.errors()[0]
         name, *place = map(str, first["loc"])
-        raise ValueError(f"`{'.'.join((keys[name], *place))}`: {first['msg']}") from None
+        raise ValueError(f"`{'.'.join((keys.get(name, 'label'), *place))}`: {first['msg']}") from None
 
 
 def theorems(answer: Judged) -> list[Theorem]:
@@ -136,7 +156,7 @@ def _goal(number: int, step: StepVerdict) -> tuple[str, str]:
 
 def _check_steps(answer: Judged) -> None:
     """Refuses steps that are not the prose's, or whose outcomes do not make the verdict that the row needs."""
-    chain = parse_chain(answer.messages[0].get("content", "")) if len(answer.messages) == 1 else None
+    chain = parse_chain(answer.prose)
     if chain is None or [step.text for step in answer.steps] != [*chain.steps, f"The answer is {chain.final}."]:
         raise Refusal("prose", "the steps are not those of the answer")
     if answer.verdict != answer.needed:
@@ -150,11 +170,21 @@ def _check_steps(answer: Judged) -> None:
         or any(bool(step.claim) != (step.outcome in ("verified", "false")) for step in answer.steps)
     ):
         raise Refusal("verdict", f"the outcomes {', '.join(outcomes)} do not make the answer {answer.verdict}")
+    if answer.completions:
+        _check_labels(answer)
     for step in answer.steps:
         if step.outcome == "verified" and (wrong := wrong_calculations(step.text)):
             raise Refusal("calculation", f"a verified step says `{wrong[0]}`")
     if last == len(outcomes) - 1:
         check_final(answer.steps[last].claim, chain.final)
+
+
+def _check_labels(answer: Judged) -> None:
+    """Refuses completions and labels that are not what the outcomes of the steps make of them."""
+    due = stepwise(answer.steps)
+    given = "".join(f"{line}\n" for line in due.given)
+    if (answer.completions, answer.labels) != (due.completions, due.labels) or not answer.prompt.endswith(given):
+        raise Refusal("labels", "the completions and their labels are not what the outcomes of the steps make of them")
 
 
 def _check_calculation(answer: Judged, binders: str) -> None:

@@ -15,9 +15,9 @@ def register(subparsers: Any) -> None:
 
     generate = subparsers.add_parser(
         "generate",
-        help="questions, stepwise answers, Lean's verdicts, SFT and DPO data sets",
+        help="questions, stepwise answers, Lean's verdicts, data sets",
         description="Takes seed problems through the phases s0 to s4, samples stepwise answers, has Lean judge every "
-        "step, and writes sft.jsonl and dpo.jsonl. The same command continues a run that was stopped.",
+        "step, and writes data sets in TRL's formats. The same command continues a run that was stopped.",
         epilog="example: rltpf generate --config configs/generate/demo.yaml --dataset.limit 5 --output_dir runs/five",
     )
     add_config_arguments(generate, "data_gen.config:GenerateConfig")
@@ -50,13 +50,16 @@ def register(subparsers: Any) -> None:
     audit = subparsers.add_parser(
         "audit",
         help="does a data set still say what Lean says?",
-        description="Judges every row of sft.jsonl, dpo.jsonl and rewritten.jsonl anew, from its Lean text alone, in a "
-        "fresh Lean and without caches; ties the theorems to the row's steps, answers and verdicts, and the row to its "
-        "seal, where it has one. Prints a table and the rows that do not pass, and ends with 1 if there are any.",
+        description="Judges every row of what `generate` or `rewrite` wrote anew, from its Lean text alone, in a fresh "
+        "Lean and without caches; ties the theorems to the row's steps, answers, verdicts and labels, and the row to "
+        "its seal. Prints a table and the rows that do not pass, and ends with 1 if there are any.",
         epilog="example: rltpf audit runs/gsm8k --output audited.jsonl",
     )
     audit.add_argument(
-        "datasets", metavar="DATASET", nargs="+", help="JSONL file, a run's folder for both its sets, or - for stdin"
+        "datasets",
+        metavar="DATASET",
+        nargs="+",
+        help="JSONL file, folder for load_from_disk, a run's folder for all its data sets, or - for stdin",
     )
     audit.add_argument("--output", metavar="FILE", help="write the rows, with status, reason and detail added")
     add_prover_options(audit)
@@ -103,30 +106,31 @@ def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import JudgeConfig
     from data_gen.dry_run import show_judging
     from data_gen.prompting import with_version
-    from data_gen.verdicts import judge_rows, read_rows, refuse_output, write_rows
+    from data_gen.verdicts import checked, judge_rows, judged_rows
     from rltpf.config import load
+    from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
 
     config = with_version(load(JudgeConfig, args.config, overrides))
-    rows = read_rows(args.input)
+    rows = read_rows(args.input, ("question", "answer"), checked)
     refuse_output(args.output)
     if args.dry_run:
         return show_judging(config, rows[0])
     with RunDirectory.open(config.output_dir, config, "judge", args.overwrite) as run:
         code = asyncio.run(judge_rows(config, run, rows))
-        write_rows(run, rows, args.output)
+        write_rows(judged_rows(run, rows), args.output)
         return code
 
 
 def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
     from rich.console import Console
 
-    from data_gen.findings import audit_rows, complaints, find_data_sets, read_rows, table, write_rows
-    from data_gen.verdicts import refuse_output
+    from data_gen.findings import Finding, audit_rows, complaints, find_data_sets, read_rows, table, write_rows
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
     from rltpf.prover import build_prover
     from rltpf.prover.commands import prover_config
+    from rltpf.rows import refuse_output
 
     refuse_overrides(overrides)
     if args.output == "-":
@@ -136,11 +140,18 @@ def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
     placed = read_rows(find_data_sets(args.datasets))
     rows = [row for _, row in placed]
     prover = build_prover(prover_config(args, cache=False))
-    findings = asyncio.run(audit_rows(prover, rows, args.workers))
+
+    async def audited() -> tuple[list[Finding], list[Finding]]:
+        try:
+            return await audit_rows(prover, rows, args.workers)
+        finally:
+            await prover.close()
+
+    findings, answers = asyncio.run(audited())
     if args.output is not None:
         write_rows(Path(args.output), rows, findings)
     print(prover.toolchain_id)
-    Console().print(table(findings))
+    Console().print(table(findings, answers))
     for line in complaints([place for place, _ in placed], findings):
         print(line)
     return 0 if all(found.status == "passed" for found in findings) else 1

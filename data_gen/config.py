@@ -7,11 +7,19 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from rltpf.config import Config
+from rltpf.config import SAME_RESULTS, Config
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import LLMConfig
 from rltpf.prover.settings import ProverConfig
 from rltpf.shards import known_part
+
+
+class DecontaminateConfig(Config):
+    datasets: tuple[DatasetConfig, ...] = ()
+    """Evaluation sets, a list of sections as `dataset` is one: a question that shares a run of words with one of theirs
+    is lost before anything is spent on it."""
+    ngram_size: int = Field(13, ge=1)
+    """Words in a row that questions may not share; fewer also finds phrases that many questions have."""
 
 
 class GenerateConfig(Config):
@@ -19,6 +27,10 @@ class GenerateConfig(Config):
     """Run directory; a run that was killed continues here."""
     dataset: DatasetConfig
     """Seed problems."""
+    license: str | None = Field(None, json_schema_extra=SAME_RESULTS)
+    """Licence of the seed problems as the hub writes it, such as mit, for the card of the data sets; None: unknown."""
+    decontaminate: DecontaminateConfig = DecontaminateConfig()
+    """What the models will be evaluated on."""
     llm: LLMConfig
     """The teacher: it formalises, tells again, aligns and answers."""
     prover: ProverConfig = ProverConfig()

@@ -41,4 +41,4 @@ def merge(output_dir: Path, overwrite: bool = False) -> int:
         finally:
             questions.close()
             answers.close()
-        return report(run, with_costs(metrics, parts))
+        return report(run, config, with_costs(metrics, parts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean, median
 from typing import Any
 
 from data_gen.allocate import Allocation
@@ -44,12 +45,32 @@ def summarise(
             "dpo_pairs": sum(len(allocation.dpo) for allocation in allocations),
             "discarded_questions": fates["discarded"],
             "error_questions": fates["error"],
+            "contradicted_answers": sum(len(allocation.contradicted) for allocation in allocations),
         },
+        "lengths": _lengths([pair for allocation in allocations for pair in allocation.dpo]),
         "lean": {
             "checks": sum(item.checks for item in usage),
             "seconds": round(sum(item.seconds for item in usage), 3),
         },
     }
+
+
+def _lengths(pairs: Sequence[tuple[Answer, Answer]]) -> dict[str, Any]:
+    """Chosen against rejected: where one side is always the longer, a model learns the length and nothing else."""
+    texts = {"chosen": [chosen.answer for chosen, _ in pairs], "rejected": [rejected.answer for _, rejected in pairs]}
+    words = {side: [len(text.split()) for text in found] for side, found in texts.items()}
+    return {
+        "words": {side: _spread(counts) for side, counts in words.items()},
+        "characters": {side: _spread([len(text) for text in found]) for side, found in texts.items()},
+        "chosen_longer": sum(chosen > rejected for chosen, rejected in zip(*words.values(), strict=True)),
+        "rejected_longer": sum(chosen < rejected for chosen, rejected in zip(*words.values(), strict=True)),
+    }
+
+
+def _spread(values: Sequence[int]) -> dict[str, float]:
+    if not values:
+        return {}
+    return {"min": min(values), "median": median(values), "mean": round(fmean(values), 1), "max": max(values)}
 
 
 def _phases(questions: Sequence[Question]) -> list[dict[str, Any]]:

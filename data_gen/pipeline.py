@@ -3,6 +3,7 @@ where it was."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from collections.abc import Iterable, Sequence
@@ -14,9 +15,11 @@ from rich.console import Console
 from data_gen import tables
 from data_gen.allocate import allocate
 from data_gen.answers import sample_answer
+from data_gen.card import card
 from data_gen.config import GenerateConfig
+from data_gen.decontamination import EvaluationSets, index
 from data_gen.dry_run import first_prompt
-from data_gen.export import dpo_rows, sft_rows, to_jsonl
+from data_gen.export import contaminated, data_sets, save_folder, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
 from data_gen.metrics import summarise
@@ -47,6 +50,7 @@ class Generation:
         model: ChatModel,
         prover: Prover,
         prompts: Prompts,
+        evaluation: EvaluationSets,
         questions: Journal,
         answers: Journal,
     ) -> None:
@@ -54,6 +58,7 @@ class Generation:
         self._config = config
         self._model = model
         self._prompts = prompts
+        self._evaluation = evaluation
         self._sampling = sampling
         self._formaliser = Formaliser(model, prover, sampling, config.repairs, prompts)
         self._judge = Judge(model, prover, sampling("formaliser"), config.repairs, prompts)
@@ -81,6 +86,8 @@ class Generation:
             return Question.from_json(row)
         if self._config.strategy == "reverse_qa":
             question = await reverse(problem, self._model, self._sampling("generator"), self._prompts)
+            if question.kept and (error := self._evaluation.contamination(question.question)):
+                question = dataclasses.replace(question, phase="seed", error=error)
         else:
             question = Question(problem.id, problem.question, problem.answer, phase="s0")
         if question.kept:
@@ -115,14 +122,15 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
     """Run or continue a generation, or a part of one; writes the data sets and `metrics.json`. The exit code."""
     started = time.monotonic()
     problems = load_problems(config.dataset)
+    evaluation = _evaluation_sets(config)
     prover = build_prover(config.prover)
     prompts = Prompts(config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
     run.begin(prover.toolchain_id)
     questions, answers = run.journal("questions"), run.journal("answers")
     try:
-        generation = Generation(config, model, prover, prompts, questions, answers)
-        fresh = _journal_duplicates(problems, questions, shard)
+        generation = Generation(config, model, prover, prompts, evaluation, questions, answers)
+        fresh = _journal_lost(problems, questions, shard, evaluation)
         todo = [p for p in fresh if not _is_done(p, questions, answers, config.answers_per_question)]
         if todo:
             show_opening(run, config, *first_prompt(config, todo[0], prompts))
@@ -143,7 +151,7 @@ async def generate(config: GenerateConfig, run: RunDirectory, shard: Shard = WHO
         await prover.close()
         questions.close()
         answers.close()
-    return report(run, metrics, generation.unfinished)
+    return report(run, config, metrics, generation.unfinished)
 
 
 def _is_done(problem: Problem, questions: Journal, answers: Journal, samples: int) -> bool:
@@ -153,9 +161,19 @@ def _is_done(problem: Problem, questions: Journal, answers: Journal, samples: in
     return row["error"] is not None or all(content_id(problem.id, number) in answers for number in range(samples))
 
 
-def _journal_duplicates(problems: Iterable[Problem], questions: Journal, shard: Shard) -> list[Problem]:
-    """The shard's problems whose question did not occur before, in any shard; its others are journalled as lost at
-    s0."""
+def _evaluation_sets(config: GenerateConfig) -> EvaluationSets:
+    questions = (
+        (dataset.title, [problem.question for problem in load_problems(dataset)])
+        for dataset in config.decontaminate.datasets
+    )
+    return index(questions, config.decontaminate.ngram_size)
+
+
+def _journal_lost(
+    problems: Iterable[Problem], questions: Journal, shard: Shard, evaluation: EvaluationSets
+) -> list[Problem]:
+    """The shard's problems whose question did not occur before, in any shard, and is none of the evaluation sets'; its
+    others are journalled as lost at s0."""
     seen: set[str] = set()
     fresh = []
     for problem in problems:
@@ -164,10 +182,13 @@ def _journal_duplicates(problems: Iterable[Problem], questions: Journal, shard: 
         seen.add(words)
         if not shard.holds(problem.id):
             continue
-        if not repeated:
+        if repeated:
+            error: Failure | None = Failure("s0", "duplicate", "an earlier row asks the same question")
+        else:
+            error = evaluation.contamination(problem.question)
+        if error is None:
             fresh.append(problem)
         elif problem.id not in questions:
-            error = Failure("s0", "duplicate", "an earlier row asks the same question")
             questions.append(Question(problem.id, problem.question, problem.answer, error=error).to_json())
     return fresh
 
@@ -194,11 +215,15 @@ def write_data_sets(
             samples = [Answer.from_json(row) for row in rows]
             judged += samples
             allocations.append(allocate(samples))
-    run.write("sft.jsonl", to_jsonl(sft_rows(allocations)))
-    run.write("dpo.jsonl", to_jsonl(dpo_rows(allocations)))
+    exported = data_sets(allocations)
+    for kind, found in exported.items():
+        run.write(f"{kind}.jsonl", to_jsonl(found))
+    if config.decontaminate.datasets:
+        run.write("contaminated.jsonl", contaminated(finished))
     judged_ids = {answer.question_id for answer in judged}
     complete = [question for question in finished if not question.kept or question.id in judged_ids]
     metrics = summarise(complete, judged, allocations)
+    metrics["rows"] = {kind: len(found) for kind, found in exported.items()}
     kept, verdicts = metrics["questions"]["kept"], metrics["answers"]
     lost = {**metrics["questions"]["lost"], "unfinished": unfinished}
     pipeline.conserve("questions", len(ids), kept, lost)
@@ -208,15 +233,26 @@ def write_data_sets(
     return metrics
 
 
-def report(run: RunDirectory, metrics: dict[str, Any], unfinished: Sequence[Failure] = ()) -> int:
-    """Write `metrics.json` and say what there is; the exit code, 1 where problems are unfinished."""
+def report(
+    run: RunDirectory, config: GenerateConfig, metrics: dict[str, Any], unfinished: Sequence[Failure] = ()
+) -> int:
+    """Write `metrics.json` and the folder of data sets, and say what there is; the exit code, 1 where problems are
+    unfinished."""
     run.write("metrics.json", json.dumps(metrics, indent=1, ensure_ascii=False) + "\n")
-    allocation, console = metrics["allocation"], Console()
+    console = Console()
     for table in (tables.outcome(metrics), tables.expense(metrics)):
         console.print(table)
         console.print()
-    print(f"{run.path / 'sft.jsonl'}: {allocation['sft_rows']} rows")
-    print(f"{run.path / 'dpo.jsonl'}: {allocation['dpo_pairs']} pairs")
+    files = {kind: run.path / f"{kind}.jsonl" for kind in metrics["rows"]}
+    for kind, count in metrics["rows"].items():
+        print(f"{files[kind]}: {count} {'pairs' if kind == 'dpo' else 'rows'}")
+    if config.decontaminate.datasets:
+        lost = metrics["questions"]["lost"].get("s0:contaminated", 0)
+        print(f"{run.path / 'contaminated.jsonl'}: {lost} questions that share words with the evaluation sets")
+    # The parts of a divided run are nobody's data set.
+    if config.shard_id is None:
+        save_folder(run.path / "dataset", files, card(config, metrics))
+        print(f"{run.path / 'dataset'}: the same for datasets.load_from_disk, with a card")
     code = note_unfinished(run, "problems", unfinished)
     if code == 0:
         run.finish()

@@ -28,6 +28,9 @@ def outcome(metrics: Mapping[str, Any]) -> Table:
         table.add_row(f"  Lean could read, {name}", executed)
     table.add_row("SFT rows", f"{allocation['sft_rows']:,}")
     table.add_row("DPO pairs", f"{allocation['dpo_pairs']:,}")
+    if allocation["dpo_pairs"]:
+        for side, words in metrics["lengths"]["words"].items():
+            table.add_row(f"  mean words, {side}", f"{words['mean']:,}")
     return table
 
 

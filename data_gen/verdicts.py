@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from data_gen.config import JudgeConfig
@@ -17,8 +14,6 @@ from data_gen.judge import Judge
 from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
 from rltpf import pipeline
-from rltpf.datasets import is_text, read_jsonl
-from rltpf.errors import InputError
 from rltpf.llm import build_model
 from rltpf.llm.model import ModelError
 from rltpf.opening import show_opening
@@ -26,55 +21,22 @@ from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.session import InfraError, LeanSession
 from rltpf.records import Failure
-from rltpf.runs import RunDirectory, write_atomically
+from rltpf.runs import RunDirectory
 from rltpf.unfinished import note_unfinished
 
 ROWS_IN_FLIGHT = 32
 
 
-def read_rows(source: str) -> list[dict[str, Any]]:
-    """The rows of a JSONL file or, for `-`, of standard input; raises `InputError` with a line for every fault."""
-    path = Path("/dev/stdin" if source == "-" else source)
-    rows: list[dict[str, Any]] = []
-    faults: list[str] = []
-    seen: set[str] = set()
-    for place, row in read_jsonl(path):
-        fault = row if isinstance(row, str) else _fault(row, seen)
-        if fault:
-            faults.append(f"{place}: {fault}")
-        elif isinstance(row, dict):
-            seen.add(row["id"])
-            rows.append(row)
-    if faults:
-        raise InputError(*faults)
-    if not rows:
-        raise InputError(f"{source}: holds no rows")
-    return rows
-
-
-def _fault(row: dict[str, Any], seen: set[str]) -> str:
-    for field in ("id", "question", "answer"):
-        if not isinstance(row.get(field), str) or not row[field].strip():
-            return f"{field} has to be a text, and is {row.get(field)!r}"
-    if not is_text(row):
-        return "holds a lone surrogate, which is half a character"
-    if row["id"] in seen:
-        return f"a second row with the id {row['id']!r}"
+def checked(row: dict[str, Any]) -> dict[str, Any]:
+    """The row; raises `ValueError` where its telescope, if it has one, is none."""
     if row.get("formal") is not None:
         if not isinstance(row["formal"], str):
-            return f"formal has to be a text, and is {row['formal']!r}"
+            raise ValueError(f"formal has to be a text, and is {row['formal']!r}")
         try:
             check_telescope(row["formal"])
         except Refusal as refusal:
-            return f"formal: {refusal}"
-    return ""
-
-
-def refuse_output(output: str) -> None:
-    """Raises `InputError` where the rows could not be written in the end: better before the work than after it."""
-    path = Path(output)
-    if output != "-" and (path.is_dir() or not os.access(path.parent, os.W_OK)):
-        raise InputError(f"{output}: cannot be written: --output takes a file in a folder that is there")
+            raise ValueError(f"formal: {refusal}") from None
+    return row
 
 
 async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict[str, Any]]) -> int:
@@ -124,16 +86,12 @@ async def judge_rows(config: JudgeConfig, run: RunDirectory, rows: Sequence[dict
     return note_unfinished(run, "answers", unfinished)
 
 
-def write_rows(run: RunDirectory, rows: Sequence[dict[str, Any]], output: str) -> None:
-    """Write the judged rows in the order of the input."""
+def judged_rows(run: RunDirectory, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows that are judged, in the order of the input."""
     verdicts = run.journal("verdicts")
     found = [row for item in rows if (row := verdicts.get(item["id"])) is not None]
     verdicts.close()
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in found)
-    if output == "-":
-        print(text, end="")
-    else:
-        write_atomically(Path(output), text)
+    return found
 
 
 def _lost(row: dict[str, Any], failure: Failure) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval import benchmarks, score
+from eval import benchmarks, page, score
 from eval import markdown as md
 from eval.equivalence import MathVerifier
 from eval.settings import EvaluateConfig
 from rltpf.config import dump
 from rltpf.errors import InputError, RunError
 from rltpf.llm import build_model
-from rltpf.llm.model import Completion, Message, ModelError
+from rltpf.llm.model import Message, ModelError
 from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.records import Problem, canonical_json
@@ -47,12 +47,14 @@ def evaluate(config: EvaluateConfig, overwrite: bool = False) -> dict[str, Any]:
         if not overwrite:
             _refuse_other_weights(config, run, weights)
         replies = asyncio.run(_ask(config, benchmark, rows, run, weights))
-        if all(isinstance(reply, ModelError) for reply in replies):
-            raise RunError(f"no row has a reply, the first: {replies[0]}")
+        if all(any(isinstance(reply, ModelError) for reply in found) for found in replies):
+            first = next(reply for reply in replies[0] if isinstance(reply, ModelError))
+            raise RunError(f"no row has all its replies, the first: {first}")
         with MathVerifier() as verifier:
             samples = [
-                score.grade(row, benchmark.prompt(row.question), reply, verifier)
-                for row, reply in zip(rows, replies, strict=True)
+                score.grade(row, benchmark.prompt(row.question), reply, verifier, number)
+                for row, found in zip(rows, replies, strict=True)
+                for number, reply in enumerate(found)
             ]
         metrics = {
             "model": config.llm.model,
@@ -70,6 +72,7 @@ def evaluate(config: EvaluateConfig, overwrite: bool = False) -> dict[str, Any]:
         }
         run.write("samples.jsonl", "".join(f"{canonical_json(sample.to_json())}\n" for sample in samples))
         run.write(f"results_{now:%Y-%m-%dT%H-%M-%S}.json", _pretty(results))
+        run.write("samples.html", page.render(metrics, samples))
         run.write("metrics.json", _pretty(metrics))
         run.finish()
     return metrics
@@ -77,20 +80,34 @@ def evaluate(config: EvaluateConfig, overwrite: bool = False) -> dict[str, Any]:
 
 def summary_table(metrics: Mapping[str, Any]) -> str:
     """The scores as Markdown: one line for each way to read and compare, then what spoils a score."""
-    name = f"{metrics['benchmark']['name']} v{metrics['benchmark']['version']}"
+    name, n, samples = (
+        f"{metrics['benchmark']['name']} v{metrics['benchmark']['version']}",
+        metrics["n"],
+        metrics["samples"],
+    )
+    title = f"{name}, pass@1" + (f"[avg-of-{samples}]" if samples > 1 else "")
+    columns = [f"{kind}@{k}" for kind in ("pass", "maj") for k in metrics["scores"]["strict"].get(f"{kind}@k", {})]
     lines = []
     for verdict, result in metrics["scores"].items():
-        error = "-" if result["stderr"] is None else f"{100 * result['stderr']:.1f}"
         low, high = (f"{100 * bound:.1f}" for bound in result["interval_95"])
-        right = f"{result['right']} / {metrics['n']}"
-        lines.append((verdict, right, f"{100 * result['pass@1']:.1f}", error, f"{low} to {high}"))
+        right = f"{result['right']} / {n * samples}"
+        line = [verdict, right, f"{100 * result['pass@1']:.1f}", _percent(result["stderr"]), f"{low} to {high}"]
+        for column in columns:
+            kind, _, k = column.partition("@")
+            estimate = result[f"{kind}@k"][k]
+            line.append(f"{100 * estimate['value']:.1f} ± {_percent(estimate['stderr'])}")
+        lines.append(tuple(line))
     missing = metrics["no_answer"]
-    failed = f" No reply, and in no score: {metrics['failed']}." if metrics["failed"] else ""
+    failed = f" Rows without all replies, and in no score: {metrics['failed']}." if metrics["failed"] else ""
     return (
-        f"{md.table((f'{name}, pass@1', 'right', '%', '±', '95 % interval'), lines)}\n\n"
-        f"No answer found: {missing['strict']} strict, {missing['lenient']} lenient, of {metrics['n']}. "
+        f"{md.table((title, 'right', '%', '±', '95 % interval', *columns), lines)}\n\n"
+        f"No answer found: {missing['strict']} strict, {missing['lenient']} lenient, of {n * samples}. "
         f"Cut by max_tokens ({metrics['max_tokens']}): {metrics['cut_by_max_tokens']}.{failed}"
     )
+
+
+def _percent(error: float | None) -> str:
+    return "-" if error is None else f"{100 * error:.1f}"
 
 
 async def _ask(
@@ -99,16 +116,18 @@ async def _ask(
     rows: Sequence[Problem],
     run: RunDirectory,
     weights: Mapping[str, str],
-) -> list[Completion | ModelError]:
+) -> list[list[score.Reply]]:
     model = build_model(config.llm, run.transcript)
     run.begin()
     if weights:
         run.write(_WEIGHTS_NOTE, _pretty(weights))
     show_opening(run, config, "solver", [Message("user", benchmark.prompt(rows[0].question))])
-    limit, concurrency = config.llm.max_tokens, config.llm.max_concurrent
+    # Greedy replies need no seed, and a request with one would be another in the transcript.
+    sampling = config.llm.sampling("solver", config.seed if config.samples > 1 else None)
+    total, concurrency = len(rows) * config.samples, config.llm.max_concurrent
     try:
-        with Progress(f"{benchmark.name} with {model.name}", len(rows), usage=model.usage) as progress:
-            return await score.ask(rows, benchmark.prompt, model, limit, concurrency, progress)
+        with Progress(f"{benchmark.name} with {model.name}", total, usage=model.usage) as progress:
+            return await score.ask(rows, benchmark.prompt, model, sampling, config.samples, concurrency, progress)
     finally:
         await model.close()
 

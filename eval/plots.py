@@ -175,6 +175,42 @@ def draw_funnel(bars: Sequence[FunnelBar], names: Mapping[str, str], path: Path)
     figure.savefig(path)
 
 
+def draw_sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], path: Path) -> None:
+    """Four heat maps, models by levels: accuracy on originals and on rewritings, absolute and relative change."""
+    models = list(compared)
+    levels = list(dict.fromkeys(level for found in compared.values() for level in found))
+    panels = (
+        ("accuracy on originals, %", "original", 100, "YlGn", (0.0, 100.0)),
+        ("accuracy on rewritings, %", "rewritten", 100, "YlGn", (0.0, 100.0)),
+        ("change, percentage points", "absolute", 1, "RdYlGn", None),
+        ("change, % of the original accuracy", "relative", 1, "RdYlGn", None),
+    )
+    figure = _figure(4.2 + 1.7 * len(levels), 2 * (1.1 + 0.42 * len(models)))
+    for axes, (title, key, scale, colours, limits) in zip(figure.subplots(2, 2).flat, panels, strict=True):
+        cells = [[_cell(compared[model], level, key, scale) for level in levels] for model in models]
+        known = [abs(value) for row in cells for value in row if not math.isnan(value)]
+        # Changes are coloured around 0, so that the sign can be seen.
+        bound = max([*known, 1.0])
+        low, high = limits or (-bound, bound)
+        axes.imshow(cells, cmap=colours, vmin=low, vmax=high, aspect="auto")
+        for i, row in enumerate(cells):
+            for j, value in enumerate(row):
+                text = "-" if math.isnan(value) else f"{value:.1f}" if limits else f"{value:+.1f}"
+                dark = not math.isnan(value) and (abs(value) > 0.7 * bound if limits is None else value > 60)
+                axes.text(j, i, text, ha="center", va="center", color="white" if dark else INK, fontsize=9)
+        axes.set_title(title, loc="left", fontsize=10, color=INK)
+        axes.set_xticks(range(len(levels)), levels)
+        axes.set_yticks(range(len(models)), models)
+        axes.tick_params(length=0, labelsize=9, colors=INK)
+        axes.spines[:].set_visible(False)
+    figure.savefig(path)
+
+
+def _cell(found: Mapping[str, Mapping[str, Any]], level: str, key: str, scale: float) -> float:
+    value = found[level][key] if level in found else None
+    return math.nan if value is None else scale * value
+
+
 def _iteration_name(iteration: int) -> str:
     return "first try" if iteration == 1 else f"repair {iteration - 1}"
 

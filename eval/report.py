@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from eval import plots, sections
-from eval.score import VERDICTS
+from eval.score import VERDICTS, Sample, whole_rows
 from eval.sections import Score, Section
 from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
@@ -90,8 +92,11 @@ def _scores(run_dir: Path) -> Section | str:
         return "Scores: there is no `eval/NAME/metrics.json`."
     entries = []
     for folder in sorted(folders, key=lambda folder: (_ORDER.get(folder.name, len(_ORDER)), folder.name)):
-        samples = [sample for sample in _read_jsonl(folder / "samples.jsonl") if not sample["error"]]
-        right = {verdict: {sample["id"]: bool(sample[verdict]) for sample in samples} for verdict in VERDICTS}
+        whole = whole_rows(Sample.from_json(row) for row in _read_jsonl(folder / "samples.jsonl"))
+        right = {
+            verdict: {id: sum(bool(getattr(s, verdict)) for s in row) / len(row) for id, row in whole.items()}
+            for verdict in VERDICTS
+        }
         entries.append(Score(folder.name, _read_json(folder / "metrics.json"), right))
     return sections.scores(entries)
 
@@ -101,8 +106,10 @@ def _written_by_us(files: Path) -> Iterator[None]:
     """What reading these files trips over, as a fault of theirs."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
         what = f"has no {error}" if isinstance(error, KeyError) else str(error)
+        if isinstance(error, ValidationError):
+            what = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise InputError(f"{files}: not what its command writes: {what}: run the command again") from error
 
 

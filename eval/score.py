@@ -1,4 +1,4 @@
-"""Greedy pass@1 of a model on a benchmark, with what a reader needs to trust or refute the number.
+"""Scores of a model on a benchmark, with what a reader needs to trust or refute the number.
 
 Every reply is read by both extractors and compared in two ways; all verdicts stay in the sample and are summarised side
 by side.
@@ -6,8 +6,10 @@ by side.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,7 @@ VERDICTS = ("correct_strict", "correct_lenient", "correct_math_verify")
 
 @dataclass(frozen=True)
 class Sample(Record):
-    """One row's outcome: the prompt, the reply, both extractions, the verdicts.
+    """One reply's outcome: the prompt, the reply, both extractions, the verdicts; `number` tells a row's replies apart.
 
     `correct_math_verify` compares the lenient extraction mathematically; it is None where math-verify gave no result in
     time, which counts as wrong. A row with an `error` has no reply and belongs to no score.
@@ -42,41 +44,46 @@ class Sample(Record):
     finish_reason: str = ""
     completion_tokens: int = 0
     error: Failure | None = None
+    number: int = 0
+
+
+Reply = Completion | ModelError
 
 
 async def ask(
     rows: Sequence[Problem],
     prompt: Callable[[str], str],
     model: ChatModel,
-    max_tokens: int,
+    sampling: Sampling,
+    samples: int,
     concurrency: int,
     progress: Progress | None = None,
-) -> list[Completion | ModelError]:
-    """The model's greedy reply to each row, in the rows' order; where there is none to be had, the error."""
-    replies: dict[int, Completion | ModelError] = {}
+) -> list[list[Reply]]:
+    """The model's replies to each row, in the rows' order; where there is none to be had, the error."""
+    replies: dict[tuple[int, int], Reply] = {}
 
-    async def reply(item: tuple[int, Problem]) -> tuple[int, Completion | ModelError]:
-        message = Message("user", prompt(item[1].question))
+    async def reply(item: tuple[int, int]) -> tuple[tuple[int, int], Reply]:
+        request = Request("solver", (Message("user", prompt(rows[item[0]].question)),), sampling)
         try:
-            sampling = Sampling(temperature=0.0, max_tokens=max_tokens)
-            return item[0], await model.complete(Request("solver", (message,), sampling))
+            return item, await model.complete(request.sample(item[1]))
         except ModelError as error:
-            return item[0], error
+            return item, error
 
     await pipeline.run(
-        enumerate(rows),
+        itertools.product(range(len(rows)), range(samples)),
         reply,
         lambda result: replies.update([result]),
         concurrency=concurrency,
         progress=progress,
     )
-    return [replies[index] for index in range(len(rows))]
+    return [[replies[row, number] for number in range(samples)] for row in range(len(rows))]
 
 
-def grade(row: Problem, prompt: str, completion: Completion | ModelError, verifier: MathVerifier) -> Sample:
+def grade(row: Problem, prompt: str, completion: Reply, verifier: MathVerifier, number: int = 0) -> Sample:
     """The sample of one reply; `row.answer` is the gold final answer."""
     if isinstance(completion, ModelError):
-        return Sample(row.id, row.question, row.answer, prompt, error=Failure("solver", "no_reply", str(completion)))
+        error = Failure("solver", "no_reply", str(completion))
+        return Sample(row.id, row.question, row.answer, prompt, error=error, number=number)
     cut = completion.finish_reason == "length"
     by_strict, by_lenient = strict(completion.text, cut), lenient(completion.text, cut)
     equal = same(row.answer, by_lenient)
@@ -95,44 +102,93 @@ def grade(row: Problem, prompt: str, completion: Completion | ModelError, verifi
         ),
         finish_reason=completion.finish_reason,
         completion_tokens=completion.completion_tokens,
+        number=number,
     )
 
 
 def summarise(samples: Sequence[Sample]) -> dict[str, Any]:
-    """The scores of a run: for each verdict the share of right answers with its standard error and 95 % interval.
+    """The scores of a run: for each verdict the mean share of right replies with its standard error and 95 % interval.
 
-    They are of the `n` rows that have a reply, at least one; `failed` counts the others.
+    They are of the `n` rows of which every reply is there, at least one; `failed` counts the others. Where rows have
+    several replies, `pass@k` has the unbiased estimate for k of 2, 4, 8, ... and all, and `maj@k` what the most
+    frequent answer of all replies scores. Standard errors are over rows, so that a row's replies, which depend on one
+    another, do not count as independent.
     """
-    failed = sum(sample.error is not None for sample in samples)
-    samples = [sample for sample in samples if sample.error is None]
-    scores = {}
-    for verdict in VERDICTS:
-        right = sum(bool(getattr(sample, verdict)) for sample in samples)
-        low, high = wilson(right, len(samples))
-        scores[verdict.removeprefix("correct_")] = {
-            "right": right,
-            "pass@1": right / len(samples),
-            "stderr": standard_error(right, len(samples)),
-            "interval_95": [low, high],
-        }
+    whole = list(whole_rows(samples).values())
+    replies = [sample for row in whole for sample in row]
+    size = len(whole[0])
     return {
-        "n": len(samples),
-        "failed": failed,
-        "scores": scores,
+        "n": len(whole),
+        "samples": size,
+        "failed": len({sample.id for sample in samples}) - len(whole),
+        "scores": {verdict.removeprefix("correct_"): _score(whole, verdict) for verdict in VERDICTS},
         "no_answer": {
-            "strict": sum(sample.strict is None for sample in samples),
-            "lenient": sum(sample.lenient is None for sample in samples),
+            "strict": sum(sample.strict is None for sample in replies),
+            "lenient": sum(sample.lenient is None for sample in replies),
         },
-        "cut_by_max_tokens": sum(sample.finish_reason == "length" for sample in samples),
-        "completion_tokens": sum(sample.completion_tokens for sample in samples),
+        "cut_by_max_tokens": sum(sample.finish_reason == "length" for sample in replies),
+        "completion_tokens": sum(sample.completion_tokens for sample in replies),
         "extractor_versions": VERSIONS,
     }
 
 
-def standard_error(right: int, n: int) -> float | None:
-    """Standard error of `right / n`, from the sample variance (divisor n - 1); None for fewer than two samples."""
-    share = right / n
-    return math.sqrt(share * (1 - share) / (n - 1)) if n > 1 else None
+def whole_rows(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+    """The samples of each row of which every reply is there, by the row's id, in their order."""
+    rows: dict[str, list[Sample]] = {}
+    for sample in samples:
+        rows.setdefault(sample.id, []).append(sample)
+    return {id: row for id, row in rows.items() if all(sample.error is None for sample in row)}
+
+
+def _score(rows: Sequence[Sequence[Sample]], verdict: str) -> dict[str, Any]:
+    right = [sum(bool(getattr(sample, verdict)) for sample in row) for row in rows]
+    size = len(rows[0])
+    mean, error = mean_and_error([count / size for count in right])
+    low, high = wilson(sum(right), len(rows)) if size == 1 else _normal(mean, error)
+    score: dict[str, Any] = {"right": sum(right), "pass@1": mean, "stderr": error, "interval_95": [low, high]}
+    if size > 1:
+        score["pass@k"] = {
+            str(k): _with_error([pass_at_k(size, count, k) for count in right]) for k in (*_powers_below(size), size)
+        }
+        score["maj@k"] = {str(size): _with_error([float(majority_right(row, verdict)) for row in rows])}
+    return score
+
+
+def _powers_below(size: int) -> list[int]:
+    return [2**power for power in range(1, size.bit_length()) if 2**power < size]
+
+
+def _with_error(values: Sequence[float]) -> dict[str, float | None]:
+    mean, error = mean_and_error(values)
+    return {"value": mean, "stderr": error}
+
+
+def majority_right(row: Sequence[Sample], verdict: str) -> bool:
+    """Whether the most frequent answer of a row's replies is right; of equally frequent ones the first, replies without
+    an answer left out. Answers are those of the extractor that the verdict goes by."""
+    extractor = "strict" if verdict == "correct_strict" else "lenient"
+    answers = [(normalise(answer), sample) for sample in row if (answer := getattr(sample, extractor)) is not None]
+    if not answers:
+        return False
+    counts = Counter(answer for answer, _ in answers)
+    # `max` keeps the first of equals.
+    _, winner = max(answers, key=lambda item: counts[item[0]])
+    return bool(getattr(winner, verdict))
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean and its standard error (divisor n - 1); None for fewer than two values."""
+    n = len(values)
+    mean = sum(values) / n
+    if n < 2:
+        return mean, None
+    return mean, math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
+
+
+def _normal(mean: float, error: float | None, z: float = 1.959964) -> tuple[float, float]:
+    # One row says nothing about the spread of rows.
+    half = 1.0 if error is None else z * error
+    return max(0.0, mean - half), min(1.0, mean + half)
 
 
 def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
@@ -154,15 +210,13 @@ def pass_at_k(n: int, right: int, k: int) -> float:
     return 1.0 - math.comb(n - right, k) / math.comb(n, k)
 
 
-def paired_difference(before: Sequence[bool], after: Sequence[bool]) -> tuple[float, float]:
-    """Difference of two scores on the same rows, and its standard error from the rows' own differences (divisor n - 1).
+def paired_difference(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
+    """Difference of two scores on the same rows, each a row's share of right replies, and its standard error from the
+    rows' own differences (divisor n - 1).
 
     Raises `ValueError` for different lengths or fewer than two rows.
     """
-    differences = [int(b) - int(a) for a, b in zip(before, after, strict=True)]
-    n = len(differences)
-    if n < 2:
-        raise ValueError(f"{n} rows: a standard error needs at least two")
-    mean = sum(differences) / n
-    variance = sum((difference - mean) ** 2 for difference in differences) / (n - 1)
-    return mean, math.sqrt(variance / n)
+    mean, error = mean_and_error([b - a for a, b in zip(before, after, strict=True)])
+    if error is None:
+        raise ValueError(f"{len(before)} rows: a standard error needs at least two")
+    return mean, error

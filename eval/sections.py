@@ -32,11 +32,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Score:
-    """One evaluated model: its `metrics.json`, and for each verdict and row id whether it was right."""
+    """One evaluated model: its `metrics.json`, and for each verdict and row id the share of right replies."""
 
     name: str
     metrics: Mapping[str, Any]
-    right: Mapping[str, Mapping[str, bool]]
+    right: Mapping[str, Mapping[str, float]]
 
 
 def questions(metrics: Mapping[str, Any], plot: str) -> Section:
@@ -68,6 +68,7 @@ def questions(metrics: Mapping[str, Any], plot: str) -> Section:
 def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
     """The verdict table, the repairs iteration by iteration, and the allocation to training sets."""
     answers, rows, fates = metrics["answers"], metrics["iterations"], metrics["allocation"]
+    lengths = metrics["lengths"]["words"]
     counts = [
         (verdict, answers[verdict], md.share(answers[verdict], answers["in"]))
         for verdict in ("verified", "false", "error")
@@ -124,6 +125,7 @@ def verdicts(metrics: Mapping[str, Any], plot: str) -> Section:
             [
                 ("SFT rows (verified answers of questions without a false one)", fates["sft_rows"]),
                 ("DPO pairs (verified over false)", fates["dpo_pairs"]),
+                *((f"mean words, {side}", words["mean"]) for side, words in lengths.items() if words),
                 ("questions discarded (no verified answer to pair)", fates["discarded_questions"]),
                 ("questions in neither set (an answer ended as error)", fates["error_questions"]),
             ],
@@ -280,3 +282,59 @@ def cost(metrics: Mapping[str, Any]) -> Section:
 
 def _priced(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row[:-1], "-" if row[-1] is None else f"{row[-1]:.4f}")
+
+
+def sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], plot: str) -> Section:
+    """How each model's score changes from the originals to the rewritings, by level."""
+    rows, summary = [], []
+    for model, levels in compared.items():
+        for level, found in levels.items():
+            low, high = found["interval_95"]
+            rows.append(
+                (
+                    model,
+                    level,
+                    found["n"],
+                    f"{100 * found['original']:.1f}",
+                    f"{100 * found['rewritten']:.1f}",
+                    f"{found['absolute']:+.1f}",
+                    f"{low:+.1f} to {high:+.1f}",
+                    "-" if found["relative"] is None else f"{found['relative']:+.1f}",
+                    "-" if found["lost"] is None else f"{found['lost']} / {found['gained']}",
+                    "-" if found["p_value"] is None else f"{found['p_value']:.3f}",
+                )
+            )
+        whole = levels["all"]
+        summary.append(f"{model} {whole['absolute']:+.1f} ({rows[-1][6]})")
+    header = (
+        "model", "level", "pairs", "originals, %", "rewritings, %", "change, points", "95 % interval", "change, %",
+        "lost / gained", "p (McNemar)",
+    )  # fmt: skip
+    body = (
+        f"{md.table(header, rows)}\n\nThe interval is a paired bootstrap over the pairs; *lost* pairs are right on the "
+        "original alone, *gained* ones on the rewriting alone. McNemar's test is exact and two-sided.\n\n"
+        f"![Accuracies and their changes]({plot})"
+    )
+    return Section(
+        "Sensitivity", body, f"Change in percentage points from originals to rewritings: {'; '.join(summary)}."
+    )
+
+
+def confounds(correlations: Mapping[str, Mapping[str, Any]]) -> Section:
+    """What else goes along with the drop."""
+    rows = [
+        (
+            name,
+            "-" if found["rho"] is None else f"{found['rho']:+.3f}",
+            "-" if found["p_value"] is None else f"{found['p_value']:.3f}",
+            found["n"],
+        )
+        for name, found in correlations.items()
+    ]
+    header = ("measure of a pair", "rho with the drop", "p", "pairs")
+    body = (
+        f"{md.table(header, rows)}\n\nSpearman's rho with the drop from original to rewriting, the mean over models. "
+        "Lengths are in words, numbers and signs. Where the set has no worked solutions, solution lengths are the mean "
+        "lengths of the models' replies."
+    )
+    return Section("What else may explain the drop", body)

@@ -17,6 +17,7 @@ _TARGETS = {
     "judge": ("rltpf judge", "data_gen.config:JudgeConfig"),
     "rewrite": ("rltpf rewrite", "eval.rewrite.settings:RewriteConfig"),
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
+    "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),
     "accelerate": ("accelerate launch", ""),

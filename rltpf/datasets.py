@@ -18,6 +18,7 @@ from rltpf.errors import InputError
 from rltpf.presets import PLAIN, PRESETS, Layout, PresetName, fitting
 from rltpf.records import Problem, content_id
 
+_FILES = (".jsonl", ".csv", ".parquet", ".json")
 _MOST_FAULTS = 20
 _MOST_MEGABYTES = 16  # in a line: one that is longer is no problem, and a file without line ends would fill the memory
 
@@ -38,6 +39,21 @@ class DatasetConfig(Config):
     solution or final answer as it stands."""
     limit: int | None = Field(None, ge=1)
     """Only the first rows."""
+
+    @property
+    def title(self) -> str:
+        """What a reader elsewhere knows it by; a file has no splits, whatever the config says."""
+        parts = [public_name(self.path)]
+        if Path(self.path).suffix not in _FILES:
+            parts += [*([self.name] if self.name else []), f"split {self.split}"]
+        return ", ".join(parts)
+
+
+def public_name(path: str) -> str:
+    """A hub id as it is; of a path, which says nothing on another machine, the last part."""
+    place = Path(path)
+    is_hub_id = len(place.parts) <= 2 and not place.is_absolute() and not path.startswith((".", "~"))
+    return path if is_hub_id and place.suffix not in _FILES else place.name
 
 
 def load_problems(config: DatasetConfig) -> list[Problem]:

@@ -39,7 +39,7 @@ _MANIFEST = "manifest.json"
 _CONFIG = "config.yaml"
 _FORMAT = "rltpf run"
 _LOCK = ".lock"
-_FOLDERS = ("data", "plots")
+_FOLDERS = ("data", "dataset", "plots")
 
 
 class HeldError(InputError):
@@ -66,9 +66,9 @@ class RunDirectory:
         """Make a run directory or resume it; `command` is the command's name, such as `generate`.
 
         Raises `InputError` when the folder is no run directory, is being written by another process, or belongs to a
-        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data` and
-        `plots` are removed by `begin`. Other folders stay (models trained into it, say), and so does everything in a
-        folder that is no run directory.
+        run with other settings that left results. With `overwrite` an earlier run's files and its folders `data`,
+        `dataset` and `plots` are removed by `begin`. Other folders stay (models trained into it, say), and so does
+        everything in a folder that is no run directory.
         """
         made = [path for path in (output_dir / _LOCK, output_dir, *output_dir.parents) if not os.path.exists(path)]
         try:

@@ -21,10 +21,12 @@ _COUNTS = ("entries", "number", "repair", "repairs")
 
 
 class Templates:
-    """Templates by file name. What they know as `examples.jinja` is the file of examples for the prover's library."""
+    """Templates by file name. What they know as `examples.jinja` is the file of examples for the prover's library,
+    where there are any."""
 
     def __init__(self, sources: Mapping[str, str], library: Library) -> None:
-        self.sources = {**sources, f"{_EXAMPLES}.jinja": sources[f"{_EXAMPLES}_{library}.jinja"]}
+        examples = f"{_EXAMPLES}_{library}.jinja"
+        self.sources = {**sources, **({f"{_EXAMPLES}.jinja": sources[examples]} if examples in sources else {})}
         # Prompts are plain text for a model, not HTML: escaping would corrupt Lean's < and &. Sandboxed, since a folder
         # of prompts may be somebody else's.
         self._environment = SandboxedEnvironment(

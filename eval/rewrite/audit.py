@@ -5,6 +5,7 @@ That the statement says what the problem says, and that the original is the benc
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import Any
 
 from eval.rewrite import final, literal
@@ -14,35 +15,47 @@ from eval.rewrite.records import Rewrite
 from rltpf.prover.prover import Prover
 from rltpf.prover.session import InfraError, LeanSession
 
-FIELDS = ("rewritten_question", "new_answer", "lean_statement", "lean_proof", "lean_header")
+
+@dataclass(frozen=True)
+class Released:
+    """The columns of a row that Lean's word is about."""
+
+    rewritten_question: str
+    new_answer: str
+    lean_statement: str
+    lean_proof: str
+    lean_header: str
 
 
 def is_rewritten(row: dict[str, Any]) -> bool:
     return "lean_proof" in row
 
 
-def fault(row: dict[str, Any]) -> str:
-    """Why a row cannot be audited; empty where it can."""
-    wrong = [name for name in FIELDS if not isinstance(row.get(name), str)]
-    return f"`{wrong[0]}` has to be a text, and is {row.get(wrong[0])!r}" if wrong else ""
+def released(row: dict[str, Any]) -> Released:
+    """The columns; raises `ValueError` in one line where one of them is no text."""
+    columns: dict[str, Any] = {field.name: row.get(field.name) for field in fields(Released)}
+    for name, value in columns.items():
+        if not isinstance(value, str):
+            raise ValueError(f"`{name}` has to be a text, and is {value!r}")
+    return Released(**columns)
 
 
-async def check_row(prover: Prover, row: dict[str, Any]) -> tuple[bool | None, str, str, float]:
+async def check(prover: Prover, row: Released) -> tuple[bool | None, str, str, float]:
     """Whether a row passes, None where Lean did not decide; the reason as a code, a detail, and Lean's seconds."""
     lean = LeanSession(prover)
     passed, reason, detail = await _checked(prover, lean, row)
     return passed, reason, detail, lean.usage.seconds
 
 
-async def _checked(prover: Prover, lean: LeanSession, row: dict[str, Any]) -> tuple[bool | None, str, str]:
-    statement, proof, answer = row["lean_statement"], row["lean_proof"], row["new_answer"]
-    if row["lean_header"] != prover.default_header:
-        return None, "header", f"the row is of the header {row['lean_header']!r}, and Lean here has another one"
+async def _checked(prover: Prover, lean: LeanSession, row: Released) -> tuple[bool | None, str, str]:
+    statement, proof, answer = row.lean_statement, row.lean_proof, row.new_answer
+    if row.lean_header != prover.default_header:
+        return None, "header", f"the row is of the header {row.lean_header!r}, and Lean here has another one"
     if not is_locked(statement, proof):
         return False, "claim", "the proof is not of the statement"
     if refusal := literal.refusal(answer, proof, proof):
         return False, "answer", refusal
-    if failure := final.failure(answer, row["rewritten_question"], statement):
+    if failure := final.failure(answer, row.rewritten_question, statement):
         return False, "answer", failure.detail
     try:
         report = await lean.check(statement, proof)

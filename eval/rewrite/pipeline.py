@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
+from data_gen.export import to_jsonl
 from data_gen.questions import plain
 from data_gen.tables import expense
 from eval.rewrite import release, sampling, tables
@@ -146,7 +147,7 @@ def write_data_set(
     found = [Candidate.from_json(row) for identity in tried if (row := journal.get(identity)) is not None]
     metrics = summarise(found, config.proofs)
     header = header_of(config.prover)
-    run.write(f"data/{release.FILE}", release.to_jsonl(release.rows(found, header, toolchain)))
+    run.write(f"data/{release.FILE}", to_jsonl(release.rows(found, header, toolchain)))
     run.write("data/README.md", release.card(metrics, source_of(config), toolchain))
     candidates = metrics["candidates"]
     ended = {**candidates["ended"], "unfinished": unfinished}

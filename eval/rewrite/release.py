@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from eval.rewrite.records import Candidate
-from rltpf.records import canonical_json
 
 FILE = "rewritten.jsonl"
 
@@ -37,11 +36,6 @@ def rows(candidates: Iterable[Candidate], header: str, toolchain: str) -> list[d
         if candidate.kept
         for rewrite in candidate.rewrites[-1:]
     ]
-
-
-def to_jsonl(made: Iterable[dict[str, Any]]) -> str:
-    """One canonical JSON object a line, so that equal data sets are equal bytes."""
-    return "".join(f"{canonical_json(row)}\n" for row in made)
 
 
 def card(metrics: dict[str, Any], source: str, toolchain: str) -> str:
@@ -79,7 +73,8 @@ what is made of it.
 
 `original_question`, `original_answer`, `rewritten_question`, `new_answer` and `lean_proof`; besides `id`, `source`,
 `level`, `lean_statement` (what was locked before anybody proved it), `lean_header` (what stands before both),
-`toolchain` ({toolchain}), `axioms`, and `attempts` (rewrites, statements and proofs that it took).
+`toolchain` ({toolchain}), `axioms`, `attempts` (rewrites, statements and proofs that it took), and a `seal` over all of
+them. `rltpf audit FOLDER` judges every row again.
 
 ## What is proved
 

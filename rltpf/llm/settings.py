@@ -66,7 +66,7 @@ class ModelConfig(Config):
         """The config that requests of this role go by: this one, where no role has its own."""
         return self
 
-    def sampling(self, role: str, seed: int) -> Sampling:
+    def sampling(self, role: str, seed: int | None) -> Sampling:
         """How requests of this role are sampled."""
         own = self.for_role(role)
         return Sampling(own.temperature, own.top_p, own.max_tokens, seed)

@@ -122,7 +122,8 @@ _ATTRIBUTES = slots.names(
 _ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[|\(\s*attr\s*:=")
 
 _NOTATIONS = slots.names("notation notation3 infix infixl infixr prefix postfix")
-_NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|(?:(?!--|/-|-/)[^A-Za-z0-9_\s'"`])+)\s*""")
+# A `-` or `/` inside a symbol makes one token of what the scan takes for a comment: `:=--5` is `:=-` and `-5`.
+_NOTATION_SYMBOL = re.compile(r"""\s*(?:[A-Za-z_][\w']*|[^A-Za-z0-9_\s'"`][^A-Za-z0-9_\s'"`/-]*)\s*""")
 
 _OPTION = re.compile(r"set_option\b\s*(\S*)\s*(\S*)")
 _HASH_COMMAND = re.compile(r"#[A-Za-z_]{2,}[!?]?")

@@ -1,4 +1,4 @@
-"""`rltpf train sft|dpo`: the same code as `accelerate launch -m rltpf.train.sft`."""
+"""`rltpf train sft|dpo|merge`; training is the same code as `accelerate launch -m rltpf.train.sft`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 
 def register(subparsers: Any) -> None:
     """Add `train` to the subparsers of the command line."""
+    from rltpf.train import merge
+
     train = subparsers.add_parser("train", help="SFT and DPO with TRL, from the rows that `generate` wrote")
-    kinds = train.add_subparsers(dest="kind", metavar="sft|dpo", required=True)
+    kinds = train.add_subparsers(dest="kind", metavar="sft|dpo|merge", required=True)
     for kind, summary in (("sft", "supervised fine-tuning"), ("dpo", "direct preference optimisation")):
         parser = kinds.add_parser(
             kind,
@@ -21,6 +23,7 @@ def register(subparsers: Any) -> None:
         )
         parser.add_argument("--config", metavar="FILE", help="YAML in TRL's flat format, see configs/train/")
         parser.set_defaults(run=run)
+    merge.register(kinds)
 
 
 def run(args: argparse.Namespace, overrides: list[str]) -> int:

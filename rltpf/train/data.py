@@ -148,7 +148,7 @@ def _refuse(faults: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Rows by what `max_length` does to them; `longest` is in tokens."""
+    """Rows by what becomes of them under `max_length`; `longest` is in tokens."""
 
     rows: int
     longest: int
@@ -159,13 +159,15 @@ class Lengths:
         return f"{self.rows} rows up to {self.longest} tokens, max_length cuts {self.cut} and drops {self.dropped}"
 
 
-def measure(
+def within_length(
     kind: Kind, rows: Sequence[dict[str, Any]], tokenizer: Any, max_length: int | None, keep_end: bool = False
-) -> Lengths:
-    """How `max_length` treats the rows; raises `InputError` without a chat template or when every row would be dropped.
+) -> tuple[list[dict[str, Any]], Lengths]:
+    """The rows to train on, and how `max_length` treats them; raises `InputError` without a chat template or when no
+    row would be left.
 
     TRL keeps the first `max_length` tokens: a longer row loses the end of its answer, and one whose prompt alone fills
-    the window is dropped silently. With `keep_end` (`truncation_mode`) the prompt loses its start and no row goes.
+    the window is dropped silently. With `keep_end` (`truncation_mode`) the prompt loses its start instead. A pair of
+    which an answer would be cut is left out here: DPO would compare answers without their ends, which may be the same.
     """
     if not tokenizer.chat_template:
         raise InputError(
@@ -177,18 +179,19 @@ def measure(
         encoded = tokenizer.apply_chat_template(messages, add_generation_prompt=generation, return_dict=True)
         return len(encoded["input_ids"])
 
-    longest = cut = dropped = 0
+    kept = []
+    longest = cut = 0
     limit = max_length if max_length is not None else float("inf")
     for row in rows:
         prompt = count(row["prompt"], True)
         whole = max(count(row["prompt"] + row[column], False) for column in _COLUMNS[kind][1:])
         longest = max(longest, whole)
-        if prompt >= limit and not keep_end:
-            dropped += 1
-        elif whole > limit:
-            cut += 1
-    if dropped == len(rows):
-        raise InputError(
-            f"max_length {max_length} is within every prompt: all {len(rows)} rows would be dropped, raise it"
-        )
-    return Lengths(len(rows), longest, cut, dropped)
+        cuts_answer = (whole - prompt if keep_end else whole) > limit
+        if (cuts_answer and kind == "dpo") or (prompt >= limit and not keep_end):
+            continue
+        kept.append(row)
+        cut += whole > limit
+    if not kept:
+        found = "cuts an answer of every pair" if kind == "dpo" else "is within every prompt"
+        raise InputError(f"max_length {max_length} {found}: all {len(rows)} rows would be dropped, raise it")
+    return kept, Lengths(len(rows), longest, cut, len(rows) - len(kept))

@@ -92,8 +92,8 @@ class RunFolder:
             for path in self._checkpoints():
                 shutil.rmtree(path)
         self._save({})
-        values = {key: value for key, value in self.options.values.items() if key != "overwrite_output_dir"}
-        _write(self.path / "training_config.yaml", yaml.safe_dump(values, sort_keys=True, allow_unicode=True))
+        values = yaml.safe_dump(self.options.published(), sort_keys=True, allow_unicode=True)
+        _write(self.path / "training_config.yaml", values)
 
     def finish(self, log_history: Iterable[dict[str, Any]]) -> None:
         """Write `log_history.jsonl` for plots, remove TRL's copy of the reference adapter, mark the run finished."""
@@ -139,6 +139,23 @@ class RunFolder:
                 f"{self.path} holds a run with other settings or data: {'; '.join(differ)}. "
                 "Pick another --output_dir, or start again with --overwrite_output_dir true"
             )
+
+
+def check_start(options: Options) -> None:
+    """Raise `InputError` where the stage to go on from is not there; a hub's name has one slash at most."""
+    for key in ("model_name_or_path", "adapter_name_or_path"):
+        name = options.get(key) or ""
+        if name.count("/") > 1 and not Path(name).exists():
+            raise InputError(f"{key} {name}: no such folder; train the stage before, or give its output_dir")
+
+
+def base_of(model: str) -> str:
+    """The model that a chain of our training runs began with; `model` itself where it is no folder of one."""
+    try:
+        earlier = json.loads(Path(model, "run.json").read_text(encoding="utf-8"))["config"]["model_name_or_path"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return model
+    return base_of(str(earlier))
 
 
 def _digest(name: str | None) -> str | None:

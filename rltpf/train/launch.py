@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
+from rltpf import tracking
 from rltpf.errors import InputError, RunError
 from rltpf.train.data import evaluation_rows, training_rows
-from rltpf.train.folder import RunFolder, say
+from rltpf.train.folder import RunFolder, check_start, is_main_process, say
 from rltpf.train.options import Kind, read_options
+from rltpf.train.report import card_writer, provenance, reported
 
 
 def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
@@ -33,10 +36,17 @@ def train(kind: Kind, argv: Sequence[str]) -> int:
     if folder.finished:
         say(f"{kind}: {folder.path} is finished already; --overwrite_output_dir true trains again")
         return 0
+    check_start(options)
+    reports = is_main_process() and tracking.is_asked_for(options.get("report_to"))
+    if reports:
+        tracking.check()
     rows, evaluation = training_rows(options), evaluation_rows(options)
+    data = provenance(folder, len(rows))
 
     from rltpf.train import trainers
 
     trainer = trainers.build(options, trainers.parse(options), rows, evaluation)
-    trainers.fit(trainer, folder)
+    with reported(folder, data, rows) if reports else nullcontext() as tracker:
+        trainer.create_model_card = card_writer(trainer, folder, data, tracker)
+        trainers.fit(trainer, folder)
     return 0

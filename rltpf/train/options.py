@@ -108,6 +108,10 @@ class Options:
     def get(self, name: str, default: Any = None) -> Any:
         return self.values.get(name, default)
 
+    def published(self) -> dict[str, Any]:
+        """What repeats the run, without what belongs to one start of it or to nobody else."""
+        return {key: value for key, value in self.values.items() if key not in ("overwrite_output_dir", "hub_token")}
+
 
 def read_options(kind: Kind, argv: Sequence[str]) -> Options:
     """Options from `--config FILE` and `--key value` arguments; raises `InputError` with every fault found.

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
-from rltpf.train.data import measure
+from rltpf.train.data import within_length
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import AdapterArguments, Options
 
@@ -65,10 +65,7 @@ def check_versions() -> None:
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
     check_versions()
-    if not sys.stderr.isatty():
-        _hide_bars()
-    # Older versions that work here too do not know the option's new name: its deprecation is not the user's to mend.
-    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
+    quieten()
     from trl import DatasetMixtureConfig, DPOConfig, ModelConfig, ScriptArguments, SFTConfig, TrlParser
 
     class Parser(TrlParser):
@@ -160,7 +157,8 @@ def build(
     training = arguments.training
     tokenizer = load_tokenizer(arguments)
     limit = None if getattr(training, "packing", False) else training.max_length
-    lengths = measure(options.kind, rows, tokenizer, limit, keep_end=training.truncation_mode == "keep_end")
+    keep_end = training.truncation_mode == "keep_end"
+    rows, lengths = within_length(options.kind, rows, tokenizer, limit, keep_end)
     say(f"{options.kind}: {lengths}")
     model = load_model(arguments)
     from_hub = isinstance(model, str)
@@ -203,6 +201,7 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     trainer.save_model()
     trainer.save_metrics("train", metrics)
     trainer.save_state()
+    trainer.create_model_card()
     folder.finish(trainer.state.log_history)
     trainer.accelerator.wait_for_everyone()  # a process that leaves before the others hangs as gloo is torn down
     trainer.end()
@@ -221,7 +220,12 @@ def _keep_freed_memory() -> None:
         libc.mallopt(trim_threshold, 2**31 - 1)
 
 
-def _hide_bars() -> None:
+def quieten() -> None:
+    """No bars where there is no terminal, and no warnings that are not the user's to mend."""
+    # Older versions that work here too do not know the option's new name.
+    warnings.filterwarnings("ignore", message=".*gradient_checkpointing", category=FutureWarning)
+    if sys.stderr.isatty():
+        return
     os.environ["TQDM_DISABLE"] = "1"  # read when tqdm is imported
     import datasets
     from transformers.utils import logging

@@ -8,7 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from data_gen.findings import DATA_SETS
+from data_gen.export import COLUMNS
+
+DATA_SETS = tuple(f"{kind}.jsonl" for kind in COLUMNS)
 
 
 def lines(path: Path) -> int:
@@ -16,7 +18,14 @@ def lines(path: Path) -> int:
 
 
 def equal_data_sets(one: Path, other: Path) -> bool:
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in DATA_SETS)
+    return data_sets(one) == data_sets(other)
+
+
+def data_sets(output_dir: Path) -> dict[str, bytes]:
+    """The data sets, and the folder of them all to the last file."""
+    files = [output_dir / name for name in DATA_SETS]
+    files += [path for path in (output_dir / "dataset").rglob("*") if path.is_file()]
+    return {str(path.relative_to(output_dir)): path.read_bytes() for path in files}
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:

@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 
 from data_gen.allocate import Allocation
 from data_gen.audit import SEAL, Theorem, answers, seal, theorems
-from data_gen.export import dpo_rows, sft_rows, to_jsonl
-from data_gen.findings import Finding, audit_row, read_rows
+from data_gen.export import COLUMNS, dpo_rows, save_folder, sft_rows, stepwise_rows, to_jsonl, unpaired_rows
+from data_gen.findings import Finding, audit_rows, find_data_sets, read_rows
 from data_gen.formal import Definition, FormalStep, Refusal, proposition, step_binders, theorem
 from data_gen.records import Answer, StepVerdict, Verdict
 from rltpf.cli import main
 from rltpf.errors import InputError
 from rltpf.prover.prover import Prover
+from rltpf.prover.report import Report
 from rltpf.prover.session import with_proof
+from tests.data_gen.fakes import AgreeableProver
 
 Row = dict[str, Any]
 
@@ -76,6 +78,9 @@ def miscalculated() -> Answer:
 RIGHT, WRONG = answered(0, "verified", 26), answered(1, "false", 25)
 SFT = exported(sft_rows([Allocation("q", "sft", sft=(RIGHT,))]))
 DPO = exported(dpo_rows([Allocation("q", "dpo", dpo=((RIGHT, WRONG),))]))
+DECIDED = [Allocation("q", "dpo", decided=(answer,)) for answer in (RIGHT, WRONG, miscalculated())]
+LIKED, DISLIKED, _ = (exported(unpaired_rows([allocation])) for allocation in DECIDED)
+STEPS, STEPS_TO_FALSE, STEPS_CALCULATED = (exported(stepwise_rows([allocation])) for allocation in DECIDED)
 CALCULATED = exported(dpo_rows([Allocation("q", "dpo", dpo=((RIGHT, miscalculated()),))]))
 LEAN: str = SFT["lean"]
 FIRST = theorems(answers(SFT)[0])[0]
@@ -114,8 +119,8 @@ def refused(row: Row) -> str:
 
 
 def test_a_row_as_it_was_exported_is_taken_apart() -> None:
-    assert [refused(SFT), refused(DPO), refused(CALCULATED)] == ["", "", ""]
-    assert [row[SEAL] == seal(row) for row in (SFT, DPO)] == [True, True]
+    rows = (SFT, DPO, CALCULATED, LIKED, DISLIKED, STEPS, STEPS_TO_FALSE, STEPS_CALCULATED)
+    assert [(refused(row), row[SEAL] == seal(row)) for row in rows] == [("", True)] * len(rows)
     assert [[t.name for t in theorems(a)] for a in answers(DPO)] == [["step_1", "step_3"], ["step_1", "step_3_denied"]]
     assert "\n\n".join(t.text for t in theorems(answers(SFT)[0])) == LEAN
     assert FIRST.statement.endswith(
@@ -137,13 +142,13 @@ def edits(text: str) -> st.SearchStrategy[str]:
 
 def places(value: Any) -> list[tuple[Any, ...]]:
     """The paths of all texts in a row that say something."""
-    if isinstance(value, str):
-        return [()] if value else []
+    if isinstance(value, str | bool):
+        return [()] if isinstance(value, str) and value else []
     items = value.items() if isinstance(value, dict) else enumerate(value)
     return [(key, *path) for key, item in items if key != SEAL for path in places(item)]
 
 
-@given(st.data(), st.sampled_from([SFT, DPO]))
+@given(st.data(), st.sampled_from([SFT, DPO, DISLIKED, STEPS]))
 def test_the_seal_finds_one_changed_character_anywhere(data: st.DataObject, row: Row) -> None:
     *path, last = data.draw(st.sampled_from(places(row)))
     edited = copy.deepcopy(row)
@@ -183,6 +188,10 @@ SWAPPED = DPO | {
     for one, other in (("chosen", "rejected"), ("rejected", "chosen"))
     for part in ("", "_verdict", "_steps", "_lean")
 }
+
+
+def more(row: Row, completion: str, label: bool) -> Row:
+    return {"completions": [*row["completions"], completion], "labels": [*row["labels"], label]}
 
 
 def outcomes(*found: str) -> list[Row]:
@@ -225,6 +234,22 @@ def outcomes(*found: str) -> list[Row]:
         (resealed({**SFT, "steps": SFT["steps"][:-1]}), "prose"),
         (resealed({**SFT, "completion": DPO["rejected"]}), "prose"),
         (resealed({**SFT, "completion": SFT["completion"] * 2}), "prose"),
+        # Labels.
+        (resealed({**LIKED, "label": False}), "verdict"),
+        (resealed({**DISLIKED, "label": True}), "verdict"),
+        (resealed({**DISLIKED, "label": True, "verdict": "verified"}), "verdict"),
+        (resealed({**STEPS, "labels": [True, False]}), "verdict"),
+        (resealed({**STEPS_TO_FALSE, "labels": [True, True]}), "verdict"),
+        (resealed({**STEPS_TO_FALSE, "labels": [False, True]}), "labels"),
+        (resealed({**STEPS_TO_FALSE, "labels": [False, False]}), "labels"),
+        (resealed({**STEPS_CALCULATED, "labels": [True]}), "verdict"),
+        # Steps that no theorem stands behind: a tail that was never judged, and a step left out.
+        (resealed({**STEPS_CALCULATED, **more(STEPS_CALCULATED, "The answer is 25.", False)}), "labels"),
+        (resealed({**STEPS_CALCULATED, "prompt": STEPS_CALCULATED["prompt"].partition("Step 1: 16")[0]}), "labels"),
+        (resealed({**STEPS, "completions": STEPS["completions"][1:], "labels": [True]}), "labels"),
+        (resealed({**STEPS, "completions": [], "labels": []}), "prose"),
+        (changed(STEPS, (f"{FIRST.text}\n\n", "")), "theorems"),
+        (everywhere(STEPS, ("The answer is 26.", "The answer is 27.")), "answer_mismatch"),
         (everywhere(SFT, ("16 - 3 = 13 eggs", "16 - 3 = 12 eggs")), "calculation"),
         (everywhere(SFT, ("The answer is 26.", "The answer is 27.")), "answer_mismatch"),
     ],
@@ -234,7 +259,8 @@ def test_what_does_not_hang_together_needs_no_lean(row: Row, reason: str) -> Non
 
 
 def audited(prover: Prover, row: Row) -> Finding:
-    return asyncio.run(audit_row(prover, row))
+    ((finding,), _) = asyncio.run(audit_rows(prover, [row], workers=1))
+    return finding
 
 
 BY = " := by\n  subst_vars\n  grind"
@@ -247,7 +273,11 @@ BY = " := by\n  subst_vars\n  grind"
         (SFT, "passed", "ok"),
         (DPO, "passed", "ok"),
         (CALCULATED, "passed", "ok"),
+        *((row, "passed", "ok") for row in (LIKED, DISLIKED, STEPS, STEPS_TO_FALSE, STEPS_CALCULATED)),
         (everywhere(CALCULATED, ("= 25", "= 26")), "failed", "elaboration_error"),
+        # A label, and all that hangs on it, of what Lean does not prove.
+        (everywhere(STEPS, ("answer = 26", "answer = 27"), ("is 26", "is 27")), "failed", "elaboration_error"),
+        ({**STEPS_TO_FALSE, "labels": [True, False], "prompt": "Another?"}, "failed", "seal"),
         # Nothing that Lean objects to: the seal alone finds it.
         (changed(SFT, ("subst_vars", "subst_vars ")) | {SEAL: SFT[SEAL]}, "failed", "seal"),
         (everywhere(SFT, ("left_over = 13", "left_over ≥ 13")) | {SEAL: SFT[SEAL]}, "failed", "seal"),
@@ -284,7 +314,7 @@ def test_a_run_passes_and_one_changed_digit_in_it_does_not(lean_installed: None,
     run, output = tmp_path / "run", tmp_path / "audited.jsonl"
     made = ("--dataset.limit", 3, "--prover.workers", 1, "--output_dir", run)
     assert rltpf("generate", "--config", "configs/generate/demo.yaml", *made).returncode == 0
-    rows = [json.loads(line) for name in ("sft", "dpo") for line in (run / f"{name}.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for name in COLUMNS for line in (run / f"{name}.jsonl").read_text().splitlines()]
 
     passed = rltpf("audit", run, "--toolchain", "embedded", "--output", output)
     assert passed.returncode == 0, passed.stdout + passed.stderr
@@ -313,13 +343,20 @@ def test_input_that_is_none_is_refused_with_a_line_a_fault(tmp_path: Path, capsy
         {**SFT, "lean": 3},
         {**SFT, "steps": [{**SFT["steps"][0], "outcome": "true"}]},
         {**SFT, "completion": "\ud83d"},
+        {**LIKED, "label": "yes"},
+        {**STEPS, "labels": [True, 1]},
+        {key: STEPS[key] for key in STEPS if key != "prompt"},
         [],
     ]
     data.write_text("".join(f"{json.dumps(row)}\n" for row in (SFT, *bad)))
     assert main(["audit", str(data)]) == 2
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(": ")[0] for line in lines] == [f"{data}:{n}" for n in range(2, 8)]
-    for name, line in zip(["chosen", "rejected_lean", "lean", "outcome", "surrogate", "list"], lines, strict=True):
+    assert [line.split(": ")[0] for line in lines] == [f"{data}:{n}" for n in range(2, 11)]
+    for name, line in zip(
+        ["chosen", "rejected_lean", "lean", "outcome", "surrogate", "label", "labels.1", "prompt", "list"],
+        lines,
+        strict=True,
+    ):
         assert name in line
     data.write_text(to_jsonl([SFT]))
     for arguments in (
@@ -331,6 +368,34 @@ def test_input_that_is_none_is_refused_with_a_line_a_fault(tmp_path: Path, capsy
     ):
         assert main(["audit", *arguments]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+class Counting(AgreeableProver):
+    checks = 0
+
+    async def check(self, statement: str, submission: str) -> Report:
+        self.checks += 1
+        return await super().check(statement, submission)
+
+
+def test_the_answers_that_data_sets_share_are_checked_once(tmp_path: Path) -> None:
+    """Two answers of two theorems each, in four data sets, as files and as a folder."""
+    files = {"sft": [SFT], "dpo": [DPO], "unpaired": [LIKED, DISLIKED], "stepwise": [STEPS, STEPS_TO_FALSE]}
+    for kind, rows in files.items():
+        (tmp_path / f"{kind}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    folder = tmp_path / "dataset"
+    save_folder(folder, {kind: tmp_path / f"{kind}.jsonl" for kind in files}, "")
+    placed = read_rows(find_data_sets([str(tmp_path), str(folder)]))
+    prover = Counting()
+    found, answered = asyncio.run(audit_rows(prover, [row for _, row in placed], workers=1))
+    assert [finding.status for finding in found] == ["passed"] * 12
+    assert (prover.checks, [finding.theorems for finding in answered]) == (4, [2, 2])
+    assert [place for place, _ in placed][-2:] == [f"{folder}/stepwise: row {number}" for number in (1, 2)]
+
+    # A folder that is not whole is one line.
+    (folder / "sft" / "state.json").unlink()
+    with pytest.raises(InputError, match=f"^{folder}: cannot be loaded: "):
+        read_rows([folder])
 
 
 def test_more_faults_than_can_be_read_are_counted(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from data_gen.findings import DATA_SETS
 from demo.server import serve
 from demo.teacher import Teacher
-from tests.data_gen.run_files import equal_data_sets, lines, wait_until
+from tests.data_gen.run_files import DATA_SETS, equal_data_sets, lines, wait_until
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow]
 

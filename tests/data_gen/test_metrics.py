@@ -1,5 +1,7 @@
 """The numbers of a run, from records written by hand."""
 
+import dataclasses
+
 from data_gen.allocate import Allocation
 from data_gen.metrics import summarise
 from data_gen.records import Answer, Attempt, Question, TelescopeAttempt, Verdict
@@ -52,5 +54,38 @@ def test_summary() -> None:
         {"iteration": 3, "chains": 2, "chains_elaborated": 1, "steps": 3, "steps_elaborated": 2,
          "verified": 1, "false": 0, "error": 1, "tokens": 20},
     ]  # fmt: skip
-    assert metrics["allocation"] == {"sft_rows": 0, "dpo_pairs": 1, "discarded_questions": 0, "error_questions": 1}
+    assert metrics["allocation"] == {
+        "sft_rows": 0, "dpo_pairs": 1, "discarded_questions": 0, "error_questions": 1, "contradicted_answers": 0,
+    }  # fmt: skip
     assert metrics["lean"] == {"checks": 20, "seconds": 6.0}
+
+
+def lengths(*pairs: tuple[str, str]) -> object:
+    found = [
+        (
+            dataclasses.replace(answer("1", "verified"), answer=chosen),
+            dataclasses.replace(answer("2", "false"), answer=rejected),
+        )
+        for chosen, rejected in pairs
+    ]
+    return summarise([], [], [Allocation("q", "dpo", dpo=(pair,)) for pair in found])["lengths"]
+
+
+def test_lengths_of_chosen_against_rejected() -> None:
+    assert lengths(("a b c", "a b"), ("a", "aa b"), ("ab", "b")) == {
+        "words": {
+            "chosen": {"min": 1, "median": 1, "mean": 1.7, "max": 3},
+            "rejected": {"min": 1, "median": 2, "mean": 1.7, "max": 2},
+        },
+        "characters": {
+            "chosen": {"min": 1, "median": 2, "mean": 2.7, "max": 5},
+            "rejected": {"min": 1, "median": 3, "mean": 2.7, "max": 4},
+        },
+        "chosen_longer": 1,
+        "rejected_longer": 1,
+    }
+
+
+def test_no_pairs_have_no_lengths() -> None:
+    none: dict[str, object] = {"chosen": {}, "rejected": {}}
+    assert lengths() == {"words": none, "characters": none, "chosen_longer": 0, "rejected_longer": 0}

@@ -16,6 +16,7 @@ METRICS: dict[str, Any] = {
         {"iteration": 2, "chains": 700, "chains_elaborated": 650},
     ],
     "allocation": {"sft_rows": 1200, "dpo_pairs": 450},
+    "lengths": {"words": {"chosen": {"mean": 67.9}, "rejected": {"mean": 56.1}}},
     "llm": {
         "judge": {"calls": 0, "cached": 1040, "failed": 0, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0},
         "solver": {
@@ -53,7 +54,11 @@ def test_what_became_of_questions_and_answers() -> None:
         "  Lean could read, repair 1       650 of 700",
         "SFT rows                               1,200",
         "DPO pairs                                450",
+        "  mean words, chosen                    67.9",
+        "  mean words, rejected                  56.1",
     ]
+    none = METRICS | {"allocation": {"sft_rows": 0, "dpo_pairs": 0}}
+    assert shown(outcome(none))[-1].split() == ["DPO", "pairs", "0"]
 
 
 def test_expense_with_and_without_prices() -> None:

@@ -50,6 +50,7 @@ METRICS: dict[str, Any] = {
         )
     ],
     "allocation": {"sft_rows": 20, "dpo_pairs": 9, "discarded_questions": 2, "error_questions": 4},
+    "lengths": {"words": {"chosen": {"mean": 67.9}, "rejected": {"mean": 56.1}}},
     "llm": {
         "formaliser": {
             "calls": 10,

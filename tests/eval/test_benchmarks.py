@@ -1,9 +1,12 @@
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from eval.benchmarks import BENCHMARKS, load
+from eval.benchmarks import BENCHMARKS, listing, load
+from eval.extraction import strict
+from eval.settings import EvaluateConfig
 from rltpf.datasets import DatasetConfig
 from rltpf.errors import InputError
 
@@ -36,9 +39,48 @@ def test_every_row_without_a_gold_answer_is_named(tmp_path: Path) -> None:
     rows = [{"question": "q", "answer": a} for a in ("#### 1", "18", "#### 3", "####")]
     with pytest.raises(InputError) as caught:
         load(BENCHMARKS["gsm8k"], write(tmp_path / "rows.jsonl", rows))
-    place = f"{tmp_path}/rows.jsonl: row"
-    fault = "answer gives no final answer as gsm8k writes them"
-    assert list(caught.value.faults) == [f"{place} 2: {fault}", f"{place} 4: {fault}"]
+    place = f"{tmp_path}/rows.jsonl:"
+    fault = "answer has to be a solution with its final answer after ####, and is"
+    assert list(caught.value.faults) == [f"{place}2: {fault} '18'", f"{place}4: {fault} '####'"]
+    with pytest.raises(InputError) as caught:
+        load(BENCHMARKS["jsonl"], write(tmp_path / "rows.jsonl", [{"question": "q", "answer": " "}]))
+    assert list(caught.value.faults) == [f"{tmp_path}/rows.jsonl: row 1: answer is empty"]
+
+
+ROWS = {
+    "multiarith": ({"question": "q", "final_ans": "39.0"}, "39"),
+    "svamp": ({"Body": "b.", "Question": "q?", "Answer": 145.0}, "145"),
+    "asdiv": ({"body": "b.", "question": "q?", "answer": "9 (apples)"}, "9"),
+    "aqua": ({"question": "q", "options": ["A)1", "B)2"], "correct": "B"}, "B"),
+    "math": ({"problem": "q", "solution": r"so $\boxed{\frac{1}{2}}$."}, r"\frac{1}{2}"),
+    "math500": ({"problem": "q", "answer": r"\frac{1}{2}"}, r"\frac{1}{2}"),
+    "aime24": ({"problem": "q", "answer": "025"}, "25"),
+    "amc23": ({"problem": "q", "answer": 27.0}, "27"),
+    "olympiadbench": ({"question": "q", "final_answer": ["$2$", "$3$"]}, "2, 3"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_benchmark_reads_its_own_rows(tmp_path: Path, name: str) -> None:
+    row, gold = ROWS[name]
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    assert load(BENCHMARKS[name], DatasetConfig(path=str(tmp_path / "rows.jsonl")))[0].answer == gold
+
+
+def test_every_benchmark_can_be_configured_and_is_listed() -> None:
+    assert list(get_args(EvaluateConfig.model_fields["benchmark"].annotation)) == sorted(
+        BENCHMARKS, key=list(BENCHMARKS).index
+    )
+    assert [name for name, _, _ in listing()] == list(BENCHMARKS)
+    assert ("svamp", "1", "Body, Question, Answer") in listing()
+
+
+def test_prompts_ask_for_what_the_gold_answer_is() -> None:
+    assert r"`The answer is \boxed{X}.`" in BENCHMARKS["math500"].prompt("q")
+    assert "the letter of the right choice" in BENCHMARKS["aqua"].prompt("q")
+    # Strict reads the forms that the prompts ask for.
+    assert strict(r"Step 1: so it is.\nThe answer is \boxed{\frac{1}{2}}.") == r"\frac{1}{2}"
+    assert strict("Step 1: so it is.\nThe answer is B.") == "B"
 
 
 def test_the_prompt_has_the_question_and_the_agreed_form() -> None:

@@ -1,5 +1,6 @@
 import argparse
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,15 @@ import pytest
 from eval import commands
 from eval.benchmarks import BENCHMARKS
 from eval.evaluate import evaluate
+from eval.page import render
+from eval.score import grade
 from eval.settings import EvaluateConfig
 from rltpf.config import load
 from rltpf.errors import InputError, RunError
 from rltpf.llm.model import Completion, Message, Request, Sampling
 from rltpf.llm.transcript import Transcript
+from rltpf.records import Problem
+from tests.eval.fakes import Never
 
 # Question, gold solution, recorded reply, its end; the fourth question has no recorded reply.
 ROWS = [
@@ -90,7 +95,7 @@ def test_a_second_start_asks_nothing_and_ends_the_same(tmp_path: Path, capsys: p
 def test_cut_replies_and_rows_without_a_reply_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("evaluate", *arguments(tmp_path, 4)) == 1
     table = capsys.readouterr().out
-    assert "Cut by max_tokens (64): 1. No reply, and in no score: 1." in table
+    assert "Cut by max_tokens (64): 1. Rows without all replies, and in no score: 1." in table
     assert "| strict | 1 / 3 |" in table
     samples = [json.loads(line) for line in (tmp_path / "out" / "samples.jsonl").read_text().splitlines()]
     assert samples[3]["error"]["reason"] == "no_reply"
@@ -99,7 +104,7 @@ def test_cut_replies_and_rows_without_a_reply_are_shown(tmp_path: Path, capsys: 
 def test_no_reply_at_all_is_no_score(tmp_path: Path) -> None:
     words = arguments(tmp_path, 1)
     (tmp_path / "rows.jsonl").write_text(json.dumps({"question": "Another?", "answer": "#### 1"}) + "\n")
-    with pytest.raises(RunError, match="no row has a reply"):
+    with pytest.raises(RunError, match="no row has all its replies"):
         run("evaluate", *words)
     assert not (tmp_path / "out" / "metrics.json").exists()
 
@@ -112,12 +117,48 @@ def test_dry_run_shows_config_and_prompt_and_writes_nothing(tmp_path: Path, caps
     assert not (tmp_path / "out").exists()
 
 
-def test_a_temperature_is_refused(tmp_path: Path) -> None:
+def test_one_sample_is_greedy_and_several_are_not(tmp_path: Path) -> None:
     words = arguments(tmp_path, 1)
-    with pytest.raises(InputError, match=r"llm.temperature.* less than or equal to 0"):
+    with pytest.raises(InputError, match=r"llm.temperature: is 0.7, and one sample a row is scored greedily"):
         load(EvaluateConfig, None, [*words, "--llm.temperature=0.7"])
-    assert load(EvaluateConfig, None, [*words, "--llm.temperature=0"]).llm.temperature == 0
+    with pytest.raises(InputError, match=r"llm.temperature: is 0, and 4 samples would all be the same"):
+        load(EvaluateConfig, None, [*words, "--samples=4"])
     assert load(EvaluateConfig, None, words).llm.temperature == 0
+    assert load(EvaluateConfig, None, [*words, "--samples=4", "--llm.temperature=0.7"]).samples == 4
+
+
+def test_several_samples_have_columns_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = arguments(tmp_path, 1)
+    message = Message("user", BENCHMARKS["gsm8k"].prompt(ROWS[0][0]))
+    transcript = Transcript(tmp_path / "recorded.jsonl")
+    for number, answer in enumerate(("18", "17", "18")):
+        request = Request("solver", (message,), Sampling(0.6, 1.0, 64, 42)).sample(number)
+        transcript.add("recorded", request, Completion(f"The answer is {answer}.", "stop", 30, 10))
+    transcript.close()
+    assert run("evaluate", *words, "--samples=3", "--llm.temperature=0.6") == 0
+    table = capsys.readouterr().out
+    assert "| gsm8k v1, pass@1[avg-of-3] | right | % | ± | 95 % interval | pass@2 | pass@3 | maj@3 |" in table
+    assert "| strict | 2 / 3 | 66.7 | - | 0.0 to 100.0 | 100.0 ± - | 100.0 ± - | 100.0 ± - |" in table
+    samples = [json.loads(line) for line in (tmp_path / "out" / "samples.jsonl").read_text().splitlines()]
+    assert [(sample["number"], sample["strict"]) for sample in samples] == [(0, "18"), (1, "17"), (2, "18")]
+
+
+def test_the_page_holds_replies_as_data(tmp_path: Path) -> None:
+    attack = "</script><script>alert(1)</script><!-- {{ title }} {{ rows }} \u2028 The answer is 18."
+    row = Problem("r", "<b>How many?</b>", "18")
+    samples = [grade(row, "p", Completion(attack), Never())]
+    text = render({"model": "a<b", "benchmark": {"name": "gsm8k", "version": 1}}, samples)
+    assert "<title>a&lt;b on gsm8k v1</title>" in text
+    assert text.count("<script>") == text.count("</script>") == 1
+    (data,) = re.findall(r"^const rows = (.*);$", text, re.MULTILINE)
+    (read,) = json.loads(data)
+    assert (read["output"], read["question"], read["correct_strict"]) == (attack, "<b>How many?</b>", True)
+    assert (read["lenient"], read["error"]) == (samples[0].lenient, None)
+
+
+def test_the_list_of_benchmarks_needs_no_config(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("evaluate", "--list") == 0
+    assert "| aqua | 1 | question, options, correct |" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["gsm8k", "demo_smollm2"])

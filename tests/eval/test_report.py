@@ -67,6 +67,7 @@ def test_iteration_table(report: str) -> None:
 
 def test_allocation_and_cost(report: str) -> None:
     assert cells(report, "DPO pairs (verified over false)")[1] == "9"
+    assert [cells(report, f"mean words, {side}")[1] for side in ("chosen", "rejected")] == ["67.9", "56.1"]
     assert cells(report, "formaliser")[1:] == ["10", "90", "2", "5000", "700"]
     assert "| all | 11 | 139 | 2 | 5080 | 760 |" in report
     assert "Lean (4.99.0, embedded) made 812 checks in 93.1 s. The last start of the generation took 200 s." in report
@@ -201,7 +202,7 @@ def test_a_file_of_another_kind_is_named(run_dir: Path) -> None:
     shutil.rmtree(run_dir / "data")
     samples = next(run_dir.glob("eval/*/samples.jsonl"))
     samples.write_text("{}\n")
-    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: has no 'error'"):
+    with pytest.raises(InputError, match=r"eval/\*: not what its command writes: id: Field required"):
         write_report(run_dir)
     shutil.rmtree(run_dir / "eval")
     (run_dir / "sft" / "log_history.jsonl").write_text('{"loss": 1}\n')

@@ -299,7 +299,8 @@ ARGUMENTS = [
     Bad(
         "unknown kind of training",
         "train ppo",
-        "rltpf train: argument sft|dpo: invalid choice: 'ppo' (choose from 'sft', 'dpo') (see rltpf train --help)",
+        "rltpf train: argument sft|dpo|merge: invalid choice: 'ppo' (choose from 'sft', 'dpo', 'merge') (see "
+        "rltpf train --help)",
     ),
     Bad(
         "missing argument", "judge", "rltpf judge: the following arguments are required: INPUT (see rltpf judge --help)"
@@ -422,7 +423,7 @@ ARGUMENTS = [
     Bad(
         "sampling in an evaluation",
         "evaluate --config e.yaml --llm.temperature 0.7",
-        "--llm.temperature: should be less than or equal to 0, and is 0.7",
+        "--llm.temperature: is 0.7, and one sample a row is scored greedily: set it to 0, or set samples",
     ),
     Bad(
         "no key of a server",
@@ -659,6 +660,16 @@ TRAINING = [
     train(
         "other rows", "", "d.jsonl:1: SFT needs the columns prompt, completion, and this row has no prompt, completion"
     ),
+    train(
+        "no first stage",
+        "--adapter_name_or_path runs/demo/sft",
+        "adapter_name_or_path runs/demo/sft: no such folder; train the stage before, or give its output_dir",
+    ),
+    Bad(
+        "merge: no adapter",
+        "train merge folder --output out",
+        "folder: no adapter_config.json there: give the output_dir of a LoRA run",
+    ),
     train("output_dir is a file", "--output_dir d.jsonl", "d.jsonl: Not a directory: pick another --output_dir"),
 ]
 
@@ -677,8 +688,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', "
-        "'evaluate', "
-        "'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
+        "'evaluate', 'select', 'sft', 'dpo', 'accelerate') (see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
     Bad(
@@ -691,8 +701,8 @@ VALIDATION = [
         "validate: many faults",
         "config validate x.yaml no.yaml",
         [
-            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k' or 'jsonl', and is 'gsm' "
-            "(did you mean 'gsm8k'?)",
+            "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k', 'multiarith', 'svamp', 'asdiv', 'aqua', "
+            "'math', 'math500', 'aime24', 'amc23', 'olympiadbench' or 'jsonl', and is 'gsm' (did you mean 'gsm8k'?)",
             "x.yaml (for `rltpf evaluate`): dataset.limit: should be greater than or equal to 1, and is 0",
             "x.yaml (for `rltpf evaluate`): llm.modell: unknown key (did you mean 'model'?)",
             "no.yaml: No such file or directory: a config is a YAML file",
@@ -916,6 +926,6 @@ def test_valid_files_are_told_beside_bad_ones(tmp_path: Path, capsys: pytest.Cap
     prepare(TABLE[0], tmp_path)
     assert run(["config", "validate", "c.yaml", "j.yaml"]) == 2
     assert capsys.readouterr() == (
-        "j.yaml: valid for `rltpf judge`\n",
+        "j.yaml: valid for `rltpf judge` and `rltpf select`\n",
         "c.yaml: is empty: write `key: value` lines\n",
     )

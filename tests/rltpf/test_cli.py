@@ -23,6 +23,8 @@ COMMANDS = (
     ["train"],
     ["train", "sft"],
     ["train", "dpo"],
+    ["train", "merge"],
+    ["rewrite"],
     ["evaluate"],
     ["report"],
     ["demo"],
@@ -43,7 +45,7 @@ def test_help_imports_nothing_heavy(command: list[str]) -> None:
     assert answer.stderr == ""
 
 
-@pytest.mark.parametrize("command", ["generate", "judge", "evaluate"])
+@pytest.mark.parametrize("command", ["generate", "judge", "rewrite", "evaluate"])
 def test_help_of_a_config_command_lists_its_keys(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main([command, "--help"])

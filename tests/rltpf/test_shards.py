@@ -18,8 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_gen.findings import DATA_SETS
-from data_gen.records import Judgement, Question
+from data_gen.records import Judgement, Question, StepVerdict, Verdict
 from rltpf.cli import main
 from rltpf.config import Missing
 from rltpf.journal import Journal
@@ -28,7 +27,7 @@ from rltpf.llm.usage import Usage
 from rltpf.prover.session import LeanUsage
 from rltpf.records import Failure, content_id
 from rltpf.shards import WHOLE, Shard, find_shard, join_journals
-from tests.data_gen.run_files import equal_data_sets
+from tests.data_gen.run_files import DATA_SETS, equal_data_sets
 
 
 @given(st.lists(st.integers().map(content_id), unique=True), st.integers(1, 50), st.randoms())
@@ -123,8 +122,9 @@ class Stub:
         return Question(question.id, question.question, question.gold, "s4", telescope="T", usage=usage)
 
     async def judge(self, question: str, telescope: str, text: str) -> Judgement:
-        verdict = ("error", "false", "verified", "verified")[_die(text)]
-        return Judgement(verdict, "r", (), (), LeanUsage(checks=1, seconds=0.5))  # type: ignore[arg-type]
+        verdicts: tuple[Verdict, ...] = ("error", "false", "verified", "verified")
+        verdict = verdicts[_die(text)]
+        return Judgement(verdict, "r", (StepVerdict(text, "1 = 1", verdict),), (), LeanUsage(checks=1, seconds=0.5))
 
 
 def build_model(_: object, transcript: Path) -> Stub:

@@ -122,13 +122,14 @@ def test_an_audit_finds_what_was_changed(undisturbed: Path, tmp_path: Path, caps
         row | wrong,
         row | wrong | {"new_answer": "7"},
         row | {"lean_header": "import Mathlib"},
+        row | {"original_answer": "7"},
     ]
     source = tmp_path / "changed.jsonl"
     source.write_text("".join(json.dumps(one) + "\n" for one in changed))
     capsys.readouterr()
     assert main(["audit", str(source), "--toolchain", "embedded"]) == 1
     found = [line.split(": ")[1] for line in capsys.readouterr().out.splitlines() if line.startswith(f"{source}:")]
-    assert found == ["answer", "answer", "elaboration_error", "header"]
+    assert found == ["answer", "answer", "elaboration_error", "header", "seal"]
     source.write_text(json.dumps({name: value for name, value in row.items() if name != "lean_statement"}))
     assert main(["audit", str(source)]) == 2
     assert capsys.readouterr().err == f"{source}:1: `lean_statement` has to be a text, and is None\n"

@@ -136,6 +136,13 @@ ATTACKS = [
     (T.replace("decide", "rw [<--(by run_tac x)]"), "a comment right after `<` is ambiguous"),
     ("theorem x : a ≡ b [MODrun_cmd foo", "`MODrun_cmd` ends in a keyword that runs code or changes the syntax"),
     ('local notation "§x" => 1\n' + T, "the notation symbol `§x` mixes letters and signs, or is like a comment"),
+    *[
+        (
+            f'notation "{symbol}" x:65 => x\n' + T,
+            f"the notation symbol `{symbol}` mixes letters and signs, or is like a comment",
+        )
+        for symbol in (":=-", "=>-", "=>/", "⟩-", ",-", "π-", ";-")
+    ],
     ('local notation ")--" => 1\n' + T, "the notation symbol `)--` mixes letters and signs, or is like a comment"),
     # characters
     ("/- \u202e 5 -/ " + T, "the character U+202E is invisible or a control character"),

@@ -10,8 +10,8 @@ import pytest
 from training_rows import assistant, dpo_row, sft_row, user, write_rows
 
 from rltpf.errors import InputError
-from rltpf.train.data import Lengths, evaluation_rows, measure, row_faults, training_rows
-from rltpf.train.options import Options
+from rltpf.train.data import Lengths, evaluation_rows, row_faults, training_rows, within_length
+from rltpf.train.options import Kind, Options
 
 
 def test_sound_rows_have_no_fault() -> None:
@@ -110,32 +110,49 @@ class WordTokenizer:
         return {"input_ids": [0] * (words + add_generation_prompt)}
 
 
-ROWS = [
+PAIRS = [
     {"prompt": user("a b"), "chosen": assistant("c"), "rejected": assistant("c d e")},  # prompt 4 tokens, longest 7
     {"prompt": user("a b c d"), "chosen": assistant("c"), "rejected": assistant("d")},  # prompt 6, longest 7
+    {"prompt": user("a"), "chosen": assistant("b"), "rejected": assistant("c")},  # prompt 3, longest 4
 ]
+ROWS = [{"prompt": pair["prompt"], "completion": pair["rejected"]} for pair in PAIRS]
 
 
 @pytest.mark.parametrize(
-    ("max_length", "keep_end", "cut", "dropped"),
-    [(None, False, 0, 0), (7, False, 0, 0), (6, False, 1, 1), (5, False, 1, 1), (6, True, 2, 0)],
+    ("kind", "max_length", "keep_end", "kept", "cut"),
+    [
+        ("sft", None, False, [0, 1, 2], 0),
+        ("sft", 7, False, [0, 1, 2], 0),
+        ("sft", 6, False, [0, 2], 1),
+        ("sft", 6, True, [0, 1, 2], 2),
+        ("dpo", None, False, [0, 1, 2], 0),
+        ("dpo", 7, False, [0, 1, 2], 0),
+        # No answer of a pair is cut, and with `keep_end` a prompt may be.
+        ("dpo", 6, False, [2], 0),
+        ("dpo", 6, True, [0, 1, 2], 2),
+        ("dpo", 2, True, [1, 2], 2),
+    ],
 )
-def test_measure_counts_rows_that_are_cut_and_dropped(
-    max_length: int | None, keep_end: bool, cut: int, dropped: int
+def test_rows_that_are_cut_and_rows_that_are_left_out(
+    kind: Kind, max_length: int | None, keep_end: bool, kept: list[int], cut: int
 ) -> None:
-    assert measure("dpo", ROWS, WordTokenizer(), max_length, keep_end) == Lengths(2, 7, cut, dropped)
+    rows = {"sft": ROWS, "dpo": PAIRS}[kind]
+    found = within_length(kind, rows, WordTokenizer(), max_length, keep_end)
+    assert found == ([rows[number] for number in kept], Lengths(3, 7, cut, 3 - len(kept)))
 
 
-def test_measure_refuses_when_nothing_would_be_left() -> None:
-    with pytest.raises(InputError, match="max_length 4 is within every prompt: all 2 rows"):
-        measure("dpo", ROWS, WordTokenizer(), 4)
+def test_what_leaves_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="max_length 3 is within every prompt: all 3 rows"):
+        within_length("sft", ROWS, WordTokenizer(), 3)
+    with pytest.raises(InputError, match="max_length 3 cuts an answer of every pair: all 3 rows"):
+        within_length("dpo", PAIRS, WordTokenizer(), 3)
 
 
-def test_measure_refuses_a_tokenizer_without_chat_template() -> None:
+def test_a_tokenizer_without_chat_template_is_refused() -> None:
     tokenizer = WordTokenizer()
     tokenizer.chat_template = None
     with pytest.raises(InputError, match="no chat template"):
-        measure("dpo", ROWS, tokenizer, None)
+        within_length("dpo", PAIRS, tokenizer, None)
 
 
 def test_a_line_ends_where_json_ends_it(tmp_path: Path) -> None:

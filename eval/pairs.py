@@ -1,0 +1,97 @@
+"""Pairs of originals and rewritings, and what evaluations say of both: read from files, matched by the questions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from eval.confounds import Pair, tokens
+from eval.score import Sample, whole_rows
+from eval.sensitivity import Scored
+from rltpf.datasets import read_jsonl
+from rltpf.errors import InputError
+
+_TEXTS = ("original_question", "rewritten_question", "lean_proof")
+_MOST_FAULTS = 20
+
+
+def read_set(path: Path) -> list[dict[str, Any]]:
+    """The rows of a rewritten set; raises `InputError` with a line for every row that is none."""
+    rows, faults = [], []
+    for place, row in read_jsonl(path):
+        if isinstance(row, str):
+            faults.append(f"{place}: {row}")
+        elif wrong := [name for name in _TEXTS if not isinstance(row.get(name), str)]:
+            faults.append(f"{place}: {wrong[0]} has to be a text, and is {row.get(wrong[0])!r}")
+        else:
+            rows.append(row)
+    if not rows and not faults:
+        faults.append(f"{path}: holds no rows")
+    if faults:
+        raise InputError(*faults[:_MOST_FAULTS])
+    return rows
+
+
+def read_scores(folder: Path) -> dict[str, list[Sample]]:
+    """The samples of an evaluation by their question; raises `InputError` where the folder holds none."""
+    path = folder / "samples.jsonl"
+    try:
+        samples = [Sample.from_json(row) for _, row in read_jsonl(path) if isinstance(row, dict)]
+    except ValueError as error:
+        raise InputError(f"{path}: is not what `rltpf evaluate` writes: {' '.join(str(error).split())[:200]}") from None
+    return {row[0].question: row for row in whole_rows(samples).values()}
+
+
+def match(
+    rows: Sequence[Mapping[str, Any]], scores: Mapping[str, tuple[Path, Path]], verdict: str
+) -> tuple[list[Scored], dict[str, Pair]]:
+    """For every model its score on each pair, and the pairs by their id.
+
+    `scores` has the folders of each model's evaluations, on originals and on rewritings. Raises `InputError` where a
+    question of the set has no reply in one of them: a comparison over other pairs for each model would be none.
+    """
+    scored: list[Scored] = []
+    lengths: dict[str, tuple[list[float], list[float]]] = {_id(row): ([], []) for row in rows}
+    faults = []
+    for model, folders in scores.items():
+        originals, rewritten = (read_scores(folder) for folder in folders)
+        for side, found, folder in (("original", originals, folders[0]), ("rewritten", rewritten, folders[1])):
+            if lacking := [row for row in rows if row[f"{side}_question"] not in found]:
+                question = lacking[0][f"{side}_question"][:80]
+                faults.append(
+                    f"{folder}: has no replies to {len(lacking)} of the {len(rows)} {side} questions, the first: "
+                    f"{json.dumps(question, ensure_ascii=False)}: evaluate the model on all of them"
+                )
+        if faults:
+            continue
+        for row in rows:
+            replies = originals[row["original_question"]], rewritten[row["rewritten_question"]]
+            shares = [fmean(bool(getattr(sample, verdict)) for sample in samples) for samples in replies]
+            scored.append(Scored(model, _id(row), str(row.get("level") or "no level"), *shares))
+            for samples, kept in zip(replies, lengths[_id(row)], strict=True):
+                kept.append(fmean(tokens(sample.output) for sample in samples))
+    if faults:
+        raise InputError(*faults)
+    return scored, {_id(row): _pair(row, *lengths[_id(row)]) for row in rows}
+
+
+def _id(row: Mapping[str, Any]) -> str:
+    return json.dumps([row["original_question"], row["rewritten_question"]], ensure_ascii=False)
+
+
+def _pair(row: Mapping[str, Any], original: Sequence[float], rewritten: Sequence[float]) -> Pair:
+    """Where the set has no solutions, their lengths are the mean lengths of the models' replies."""
+
+    def length(column: str, replies: Sequence[float]) -> float:
+        return tokens(row[column]) if isinstance(row.get(column), str) else fmean(replies)
+
+    return Pair(
+        row["original_question"],
+        row["rewritten_question"],
+        row["lean_proof"],
+        length("original_solution", original),
+        length("rewritten_solution", rewritten),
+    )

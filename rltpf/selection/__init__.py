@@ -1,0 +1,1 @@
+"""BASE: choose among ranked answers with one formalisation (specification: base_rpe, parts A and D)."""

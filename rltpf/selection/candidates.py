@@ -1,0 +1,108 @@
+"""Ranked candidate answers: a solver's list, and what one candidate is in Lean.
+
+A released parser of such lists takes the `-` of `-3` for a bullet and the `3.` of `3.5` for a number of the list. Here
+a list is numbered only where all of its lines are, in order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rltpf.selection import arithmetic
+
+_TAGGED = re.compile(r"<ranked_answers>(.*?)</ranked_answers>", re.DOTALL | re.IGNORECASE)
+_HEADING = re.compile(r"^#+[ \t]*ranked answers[ \t]*:?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_FENCE = re.compile(r"```[^\n]*\n(.*?)```", re.DOTALL)
+# `1.5` is no first item, and `1:2` is a ratio: the blank says that a number was of the list.
+_NUMBERED = re.compile(r"(\d+)(?:[.:]\s+|\)\s*)(.+)")
+_BULLET = re.compile(r"([-*•])\s+(.+)")
+
+_WRAPPERS = (
+    re.compile(r"\$\$?(.*?)\$?\$"),
+    re.compile(r"\\\((.*)\\\)"),
+    re.compile(r"\\\[(.*)\\\]"),
+    re.compile(r"\\boxed\{(.*)\}"),
+)
+_NOISE = re.compile(r"\\(?:left|right|displaystyle)(?![a-zA-Z])|\\[!,;:]|\\ ")
+_UNIT = re.compile(r"\s*(?:\\(?:text|mathrm|mbox)\{[^{}]*\}(?:\^\{?\d\}?)?|\^\{?\\circ\}?|°)\s*$")
+_MONEY = re.compile(r"\s*(?:\\\$|[$€£])\s*(?=-?\s*[\d.])")
+_GROUPS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
+_LONGEST = 500
+
+
+def ranked(reply: str, most: int) -> list[str]:
+    """At most `most` answers of a solver's reply, best first, without those that repeat the value of an earlier one.
+
+    The list is what stands in `<ranked_answers>` tags, or after a heading `### Ranked answers`, or the whole reply.
+    """
+    body = tagged[-1] if (tagged := _TAGGED.findall(reply)) else _HEADING.split(reply)[-1]
+    if fenced := _FENCE.search(body):
+        body = fenced[1]
+    lines = _unnumbered([line.strip() for line in body.split("\n") if line.strip()])
+    return without_repeats(lines)[:most]
+
+
+def without_repeats(candidates: Sequence[str]) -> list[str]:
+    """The candidates that are the first of their value, in order."""
+    found: dict[str, str] = {}
+    for candidate in candidates:
+        found.setdefault(value_of(candidate), candidate)
+    return list(found.values())
+
+
+def _unnumbered(lines: Sequence[str]) -> list[str]:
+    numbered = [_NUMBERED.fullmatch(line) for line in lines]
+    if all(match and int(match[1]) == number for number, match in enumerate(numbered, 1)):
+        return [match[2].strip() for match in numbered if match]
+    bullets = [_BULLET.fullmatch(line) for line in lines]
+    # One line `- 3` alone may be minus three, and is kept.
+    if len(lines) > 1 and all(bullets) and len({match[1] for match in bullets if match}) == 1:
+        return [match[2].strip() for match in bullets if match]
+    return list(lines)
+
+
+def value_of(candidate: str) -> str:
+    """What candidates are compared by: an exact value where it is a number, else the text with single blanks."""
+    text = term(candidate)
+    value = None if text is None else arithmetic.value(text)
+    return str(value) if value is not None else " ".join(plain(candidate).split())
+
+
+def plain(candidate: str) -> str:
+    """A candidate without what only dresses it: math delimiters, a box, a currency sign, a unit, separators."""
+    text = candidate.strip()[:_LONGEST]
+    text = text.removesuffix(".") if not re.search(r"\.\.\.$", text) else text
+    text = _NOISE.sub("", text)
+    for wrapper in _WRAPPERS:
+        if match := wrapper.fullmatch(text.strip()):
+            text = match[1]
+    text = _UNIT.sub("", _MONEY.sub("", text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    text = text.replace("−", "-").replace("\\cdot", "*").replace("\\times", "*")
+    return _GROUPS.sub(lambda match: match[0].replace(",", ""), text.replace("{,}", ",")).strip()
+
+
+_FRACTION = re.compile(r"\\frac(?:\{([^{}]*)\}\{([^{}]*)\}|(\d)(\d))")
+_SQUARE_ROOT = re.compile(r"\\sqrt(?:\{(\d+)\}|(\d))")
+_FRACTION_ALONE = re.compile(r"\((-?\d+ / \d+)\)")
+
+
+def term(candidate: str) -> str | None:
+    """A candidate as a Lean term of numbers, square roots of numbers and π; None for anything else.
+
+    Only what has one meaning in both languages: `2x`, `3!`, `50%`, `1e5` and tuples are for the rewriter.
+    """
+    text = _SQUARE_ROOT.sub(lambda m: f" Real.sqrt {m[1] or m[2]} ", plain(candidate))
+    text = re.sub(r"\\pi(?![a-zA-Z])|π", " Real.pi ", text)
+    text = _FRACTION.sub(lambda m: f"({_grouped(m[1] or m[3])} / {_grouped(m[2] or m[4])})", text)
+    # A number before a root, π or a bracket multiplies it.
+    text = re.sub(r"(?<=[\d)])\s*(?=Real\.|\()", " * ", text)
+    text = " ".join(re.sub(r"(?<![\d.])\.(?=\d)", "0.", text).split()).replace("( ", "(").replace(" )", ")")
+    if match := _FRACTION_ALONE.fullmatch(text):
+        text = match[1]
+    return text if arithmetic.is_expression(text) else None
+
+
+def _grouped(part: str) -> str:
+    part = part.strip()
+    return part if re.fullmatch(r"-?\d+|Real\.pi", part) else f"({part})"

@@ -1,0 +1,9 @@
+"""The prompts of selection (see `rltpf.prompting`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rltpf.prompting import Prompts
+
+messages = Prompts(Path(__file__).parent / "prompts").messages

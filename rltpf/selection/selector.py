@@ -1,0 +1,259 @@
+"""BASE on one problem: one formalisation, edits of it for the other candidates, and Lean's word on each.
+
+A candidate in rank order is formalised until one elaborates; no further formaliser call is made. Its statement is the
+base, and the other candidates' are edits of it: their term in the slot of the answer (R1), or what the rewriter's
+function writes (R2). Paper: "Formalize Once, Edit the Rest"; specification: base_rpe, A3 to A10.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from rltpf.errors import RunError
+from rltpf.llm.model import ChatModel, Completion, Message, Request, Sampling
+from rltpf.llm.structured import MalformedReply, complete_json
+from rltpf.prover.lean_text import LeanBlockError, extract_lean
+from rltpf.prover.prover import Prover
+from rltpf.prover.report import Report
+from rltpf.prover.traps import TRUNCATION
+from rltpf.records import Record
+from rltpf.selection.candidates import plain, term, without_repeats
+from rltpf.selection.choice import Judged, Route
+from rltpf.selection.fill import Fill, FillError, fill
+from rltpf.selection.statement import Place, Statement, StatementError, places, read_statement, substitute
+
+REWRITES = 3
+"""Replies of the rewriter that are tried for one problem."""
+
+
+class NoVerdict(RunError):
+    """Lean gave no verdict on a statement: the problem is taken up again by the next start."""
+
+
+class _Places(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reasons: str
+    places: list[int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Selection(Record):
+    """What became of one problem's candidates, in rank order and without those that repeat an earlier one's value.
+
+    `base` is the place of the base among `judged`, from 0, None where no candidate could be formalised. `attempts` are
+    the formaliser's statements up to the base, with what Lean said. `calls` counts requests by role. `independent` is
+    the control: each candidate formalised by itself; empty where it was not asked for.
+    """
+
+    id: str
+    judged: tuple[Judged, ...]
+    base: int | None
+    attempts: tuple[Judged, ...]
+    calls: dict[str, int]
+    lean_seconds: float
+    independent: tuple[Judged, ...] = ()
+    independent_calls: int = 0
+
+
+class Selector:
+    """Judges the candidates of problems with one model and one prover."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prover: Prover,
+        sampling: Callable[[str], Sampling],
+        messages: Callable[..., tuple[Message, Message]],
+        prove: bool,
+        independent: bool,
+    ) -> None:
+        self._model = model
+        self._prover = prover
+        self._sampling = sampling
+        self._messages = messages
+        self._prove = prove
+        self._independent = independent
+
+    async def judge(self, identity: str, question: str, candidates: Sequence[str]) -> Selection:
+        """Judge the candidates; raises `NoVerdict`, and `ModelError` where a model gave no reply."""
+        return await _Problem(self, identity, question, candidates).judge()
+
+
+class _Counting:
+    """A model that counts the requests of each role, repeated ones too."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name = model.name
+        self.calls: Counter[str] = Counter()
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls[request.role] += 1
+        return await self._model.complete(request)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+class _Problem:
+    """One problem while it is judged."""
+
+    def __init__(self, selector: Selector, identity: str, question: str, candidates: Sequence[str]) -> None:
+        self._selector = selector
+        self._identity = identity
+        self._question = question
+        self._candidates = without_repeats(candidates)
+        self._model = _Counting(selector._model)
+        self._seconds = 0.0
+
+    async def judge(self) -> Selection:
+        attempts: list[Judged] = []
+        for candidate in self._candidates:
+            attempts.append(await self._formalised(candidate))
+            if attempts[-1].elaborates:
+                break
+        base = len(attempts) - 1 if attempts and attempts[-1].elaborates else None
+        judged = [Judged(candidate) for candidate in self._candidates]
+        if base is not None:
+            judged = await self._edited(base, dataclasses.replace(attempts[base], route="base"))
+        if self._selector._prove:
+            judged = [await self._proved(item) for item in judged]
+        calls, independent = dict(self._model.calls), list[Judged]()
+        if self._selector._independent:
+            # What was formalised on the way to the base is known already.
+            rest = [await self._formalised(candidate) for candidate in self._candidates[len(attempts) :]]
+            independent = [*attempts, *rest]
+            if self._selector._prove:
+                independent = [await self._proved(item) for item in independent]
+        return Selection(
+            self._identity,
+            tuple(judged),
+            base,
+            tuple(attempts),
+            calls,
+            round(self._seconds, 3),
+            tuple(independent),
+            self._model.calls["formaliser"] if self._selector._independent else 0,
+        )
+
+    async def _formalised(self, candidate: str) -> Judged:
+        request = self._request("formaliser", "formalise", answer=candidate, library=self._selector._prover.library)
+        reply = await self._model.complete(request)
+        try:
+            statement = read_statement(extract_lean(reply.text))
+        except (LeanBlockError, StatementError) as error:
+            return Judged(candidate, "formalised", verdict="refused", reason=str(error))
+        return await self._checked(Judged(candidate, "formalised", statement.text))
+
+    async def _edited(self, base: int, own: Judged) -> list[Judged]:
+        statement = read_statement(own.statement)
+        route, chosen = await self._slots(statement, own.candidate)
+        written: dict[str, Judged] = {}
+        for candidate in self._candidates:
+            pasted = term(candidate)
+            if chosen and pasted is not None:
+                written[candidate] = Judged(candidate, route, substitute(statement, chosen, pasted))
+        left = [c for c in self._candidates if c not in written and c != own.candidate]
+        if left:
+            written |= await self._rewritten(statement, own.candidate, left)
+        # Many proofs are tried for them: only where an edit may need them.
+        edits = [item for item in written.values() if item.statement and _may_be_cut_off(item)]
+        flags = await self._selector._prover.traps(own.statement) if edits else ()
+        judged = []
+        for candidate in self._candidates:
+            item = written.get(candidate, Judged(candidate))
+            # The base is no edit of itself, whatever a rewriter makes of it.
+            judged.append(own if candidate == own.candidate else await self._checked(item, flags))
+        return judged
+
+    async def _slots(self, statement: Statement, answer: str) -> tuple[Route, Sequence[Place]]:
+        """Where the answer stands; none where that is in doubt."""
+        own = term(answer)
+        found = places(statement, own) if own is not None else []
+        if not found:
+            return "none", []
+        if len(found) == 1 and found[0].sure:
+            return "edited", found
+        request = self._request("judge", "place", answer=answer, marked=marked(statement, found))
+        try:
+            reply = await complete_json(self._model, request, _Places.model_validate)
+        except MalformedReply:
+            return "none", []
+        if not all(1 <= number <= len(found) for number in reply.places):
+            return "none", []
+        return "chosen", [found[number - 1] for number in sorted(set(reply.places))]
+
+    async def _rewritten(self, statement: Statement, answer: str, candidates: Sequence[str]) -> dict[str, Judged]:
+        fault = ""
+        for number in range(REWRITES):
+            request = self._request("rewriter", "rewrite", answer=answer, statement=statement.text, fault=fault)
+            try:
+                reply = await complete_json(self._model, request.sample(number), Fill.model_validate, tries=1)
+                texts = fill(statement, answer, reply, candidates)
+            except (MalformedReply, FillError) as error:
+                fault = str(error)
+                continue
+            return {
+                candidate: Judged(candidate, "rewritten", text)
+                for candidate, text in zip(candidates, texts, strict=True)
+                if text is not None
+            }
+        return {candidate: Judged(candidate, reason=f"no usable rewriting: {fault}") for candidate in candidates}
+
+    async def _checked(self, item: Judged, base_flags: Sequence[str] = ()) -> Judged:
+        """The candidate with Lean's word on its statement. One whose operations are cut off where the base's are not,
+        such as 1/2 in the place of a natural number, means another answer than its candidate."""
+        if not item.statement:
+            return item
+        report = self._counted(await self._selector._prover.elaborates(item.statement))
+        if not report.verified:
+            return dataclasses.replace(
+                item, verdict="refused" if report.reason == "gate" else "rejected", reason=_words(report)
+            )
+        if _may_be_cut_off(item):
+            cut = set(await self._selector._prover.traps(item.statement)) & TRUNCATION - set(base_flags)
+            if cut:
+                return dataclasses.replace(item, verdict="refused", reason=", ".join(sorted(cut)))
+        return dataclasses.replace(item, verdict="elaborates")
+
+    async def _proved(self, item: Judged) -> Judged:
+        if not item.elaborates:
+            return item
+        if self._counted(await self._selector._prover.prove(item.statement)).verified:
+            return dataclasses.replace(item, proof="proved")
+        refuted = self._counted(await self._selector._prover.refute(item.statement))
+        # False for a truncated operation alone: the candidate may be right.
+        return dataclasses.replace(item, proof="refuted" if refuted.verified and not refuted.flags else "open")
+
+    def _counted(self, report: Report) -> Report:
+        self._seconds += report.seconds
+        if report.status == "infra":
+            raise NoVerdict(f"{report.reason}: {report.detail}")
+        return report
+
+    def _request(self, role: str, prompt: str, **values: Any) -> Request:
+        messages = self._selector._messages(prompt, question=self._question, **values)
+        return Request(role, messages, self._selector._sampling(role))
+
+
+def _may_be_cut_off(item: Judged) -> bool:
+    return not plain(item.candidate).lstrip("-").isdigit()
+
+
+def marked(statement: Statement, found: Sequence[Place]) -> str:
+    """The statement with a numbered mark before each place."""
+    text = statement.text
+    for number, place in reversed(list(enumerate(found, 1))):
+        text = f"{text[: place.start]}⟦{number}⟧{text[place.start :]}"
+    return text
+
+
+def _words(report: Report) -> str:
+    errors = [message.text for message in report.messages if message.severity == "error"]
+    return " ".join((errors[0] if errors else report.detail or report.reason).split())[:300]

@@ -1,0 +1,142 @@
+"""A base statement as text: its one theorem, and where in the theorem's goal an answer stands.
+
+Places are looked for on Lean's tokens and not on characters: 3 is not in `3.5`, `-3`, `x_3`, `Fin 3` or a name. Only
+the goal is ever edited: a number of a hypothesis is a given of the problem, and pasting an answer there makes another
+problem of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rltpf.prover.lean_text import scan
+from rltpf.prover.slots import names
+
+_NAME = r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*"
+_TOKEN = re.compile(rf"\d+(?:\.\d+)?|{_NAME}|:=|<->|->|<=|>=|/\\|\\/|=>|\S")
+_THEOREM = re.compile(r"(?<![\w.'])(theorem|lemma|example)(?![\w'!?])")
+_PROOF = re.compile(r"\s*(?:by\s+)?sorry\s*")
+_IMPORT = re.compile(r"\s*import\s+[\w.]+[ \t]*(?:\n|$)")
+_BRACKETS = dict(zip("([{⟨⦃⌊⌈", ")]}⟩⦄⌋⌉", strict=True))
+_EQUALITIES = names("= ↔ <->")
+# What may stand beside a whole operand; after an equality, what ends it.
+_ENDS = _EQUALITIES | names(r"≠ < > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; , ( ) { } [ ] ⟨ ⟩")
+_PARTS = names("; , { } [ ] ⟨ ⟩")
+# A number after one of these is part of a type, or no argument.
+_NO_FUNCTIONS = names("Fin ZMod BitVec Vector Matrix EuclideanSpace fun let have if then else in mod")
+
+
+class StatementError(ValueError):
+    """A text that is no single statement without a proof; the message says why."""
+
+
+@dataclass(frozen=True)
+class Token:
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the base answer stands in a statement: its characters, and whether it is surely a slot of the answer.
+
+    It is sure as one side of an equation; as a bound, a part of a tuple or set, or the argument of a function it may be
+    a given of the problem, or a part of an answer that is more.
+    """
+
+    start: int
+    end: int
+    sure: bool
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`text` is definitions and one theorem header, without `:=` and what follows; `goal` are the characters after the
+    colon that ends the binders."""
+
+    text: str
+    goal: tuple[int, int]
+
+    @property
+    def tokens(self) -> list[Token]:
+        """The tokens of the goal."""
+        code = scan(self.text).code
+        return [Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(code, *self.goal)]
+
+
+def read_statement(source: str) -> Statement:
+    """The statement of a formaliser's Lean text, whose imports and final `sorry` are dropped.
+
+    Raises `StatementError` where it is not one theorem, proves it, or has no goal: an empty text type-checks too.
+    """
+    while match := _IMPORT.match(source):
+        source = source[match.end() :]
+    source = source.strip()
+    code = scan(source).code
+    theorems = list(_THEOREM.finditer(code))
+    if len(theorems) != 1:
+        raise StatementError(f"{len(theorems)} theorems, and one is needed" if theorems else "there is no theorem")
+    depth, goal, lets = 0, None, 0
+    for token in _TOKEN.finditer(code, theorems[0].end()):
+        depth += token[0] in _BRACKETS
+        if depth == 0 and token[0] in ("let", "have") and goal is not None:
+            lets += 1
+        elif depth == 0 and token[0] == ":" and goal is None:
+            goal = token.end()
+        elif depth == 0 and token[0] == ":=" and lets:
+            lets -= 1
+        elif depth == 0 and token[0] == ":=":
+            if not _PROOF.fullmatch(code, token.end()):
+                raise StatementError("the theorem comes with a proof, or something follows it")
+            source, code = source[: token.start()], code[: token.start()]
+            break
+        depth -= token[0] in _BRACKETS.values()
+    if goal is None or not code[goal:].strip():
+        raise StatementError("the theorem has no goal")
+    text = source.rstrip()
+    return Statement(text, (goal, len(text)))
+
+
+def places(statement: Statement, answer: str) -> list[Place]:
+    """Where the answer, a Lean term, stands in the goal as a whole operand, from left to right."""
+    wanted = [m[0] for m in _TOKEN.finditer(answer)]
+    tokens = statement.tokens
+    found = []
+    for first in range(len(tokens) - len(wanted) + 1):
+        last = first + len(wanted)
+        if [token.text for token in tokens[first:last]] != wanted:
+            continue
+        before = tokens[first - 1].text if first else ":"
+        after = tokens[last].text if last < len(tokens) else ":="
+        if after not in _ENDS or not (before in _ENDS or _is_function(before)) or _is_antecedent(tokens[last:]):
+            continue
+        sure = bool({before, after} & _EQUALITIES) and {before, after} <= _ENDS - _PARTS
+        found.append(Place(tokens[first].start, tokens[last - 1].end, sure))
+    return found
+
+
+def _is_function(token: str) -> bool:
+    return re.fullmatch(_NAME, token) is not None and token not in _NO_FUNCTIONS
+
+
+def _is_antecedent(rest: Sequence[Token]) -> bool:
+    """Whether an arrow follows, so that what comes before it is a given."""
+    depth = 0
+    for token in rest:
+        depth += (token.text in _BRACKETS) - (token.text in _BRACKETS.values())
+        if token.text in ("→", "->") and depth <= 0:
+            return True
+    return False
+
+
+def substitute(statement: Statement, chosen: Sequence[Place], replacement: str) -> str:
+    """The statement's text with the replacement, a Lean term, at each place; in brackets unless it is an atom."""
+    if not re.fullmatch(rf"\d+(?:\.\d+)?|{_NAME}", replacement):
+        replacement = f"({replacement})"
+    text = statement.text
+    for place in sorted(chosen, key=lambda place: -place.start):
+        text = text[: place.start] + replacement + text[place.end :]
+    return text
