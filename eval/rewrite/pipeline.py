@@ -16,9 +16,11 @@ from rich.console import Console
 from data_gen.export import to_jsonl
 from data_gen.questions import plain
 from data_gen.tables import expense
+from eval.baselines.methods import Baseline
+from eval.equivalence import MathVerifier
 from eval.rewrite import release, sampling, tables
 from eval.rewrite.metrics import summarise
-from eval.rewrite.prompting import build_prompts
+from eval.rewrite.prompting import build_prompts, home_of
 from eval.rewrite.records import Candidate
 from eval.rewrite.rewriter import rewrite_problem
 from eval.rewrite.settings import RewriteConfig
@@ -59,11 +61,15 @@ async def rewrite(config: RewriteConfig, run: RunDirectory, shard: Shard = WHOLE
     started = time.monotonic()
     problems = load_source(config)
     prover = build_prover(config.prover)
-    prompts = build_prompts(config.prompts, prover.library)
+    prompts = build_prompts(home_of(config), config.prompts, prover.library)
     model = build_model(config.llm, run.transcript)
+    verifier = MathVerifier()
     run.begin(prover.toolchain_id)
     journal = run.journal("candidates")
     stages = Stages(config, model, prompts, {plain(problem.question) for problem in problems})
+    baseline = Baseline(config, model, prompts, verifier)
+    proving = config.method == "repro"
+    first = "rewrite" if proving else config.method
     repeated = _repeated(problems)
     unfinished: dict[str, Failure] = {}
 
@@ -74,7 +80,9 @@ async def rewrite(config: RewriteConfig, run: RunDirectory, shard: Shard = WHOLE
             error = Failure("source", "duplicate", "an earlier row asks the same question")
             return dataclasses.replace(candidate, error=error)
         try:
-            return await rewrite_problem(candidate, stages, prover, config.rewrites)
+            if proving:
+                return await rewrite_problem(candidate, stages, prover, config.rewrites)
+            return await baseline.make(candidate)
         except (InfraError, ModelError) as error:
             unfinished[problem.id] = Failure(problem.id, type(error).__name__, str(error))
             return None
@@ -95,9 +103,8 @@ async def rewrite(config: RewriteConfig, run: RunDirectory, shard: Shard = WHOLE
             shown = False
             while todo := [p for order in strata for p in sampling.drawn(order, fate, target) if fate(p) is None]:
                 if not shown:
-                    show_opening(
-                        run, config, "rewriter: rewrite", prompts.messages("rewrite", question=todo[0].question)
-                    )
+                    messages = prompts.messages(first, question=todo[0].question)
+                    show_opening(run, config, f"rewriter: {first}", messages)
                     shown = True
                 await pipeline.run(todo, process, keep, concurrency=concurrency, progress=progress)
         tried = [p.id for order in strata for p in sampling.drawn(order, fate, target)]
@@ -112,6 +119,7 @@ async def rewrite(config: RewriteConfig, run: RunDirectory, shard: Shard = WHOLE
     finally:
         await model.close()
         await prover.close()
+        verifier.close()
         journal.close()
     return report(run, metrics, list(unfinished.values()))
 
@@ -145,10 +153,11 @@ def write_data_set(
 ) -> dict[str, Any]:
     """Write the data set, in the order of drawing whatever the order of the work was; the run's metrics."""
     found = [Candidate.from_json(row) for identity in tried if (row := journal.get(identity)) is not None]
-    metrics = summarise(found, config.proofs)
-    header = header_of(config.prover)
-    run.write(f"data/{release.FILE}", to_jsonl(release.rows(found, header, toolchain)))
-    run.write("data/README.md", release.card(metrics, source_of(config), toolchain))
+    proving = config.method == "repro"
+    metrics = summarise(found, config.proofs if proving else 0)
+    rows = release.proved_rows(found, header_of(config.prover), toolchain) if proving else release.rows(found)
+    run.write(f"data/{release.FILE}", to_jsonl(rows))
+    run.write("data/README.md", release.card(metrics, source_of(config), toolchain, config.method))
     candidates = metrics["candidates"]
     ended = {**candidates["ended"], "unfinished": unfinished}
     pipeline.conserve("candidates", len(tried), candidates["kept"], ended)

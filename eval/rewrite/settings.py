@@ -23,6 +23,9 @@ class RewriteConfig(Config):
     """Column that divides the problems into strata, such as `level` of MATH; None: they are one stratum."""
     target: int | None = Field(200, ge=1)
     """Retained problems at which a stratum ends; None: all problems are tried. Shards share it out among themselves."""
+    method: Literal["repro", "auto_dataset", "itd", "varbench"] = "repro"
+    """repro keeps what Lean proves. The others are its baselines, which prove nothing: of the models they ask the role
+    rewriter alone, and of the keys below they heed prompts, seed and shards."""
     llm: LLMConfig
     """The models; each role may have its own."""
     prover: ProverConfig = ProverConfig()
@@ -38,7 +41,8 @@ class RewriteConfig(Config):
     proofs: int = Field(3, ge=1)
     """Proofs that the model may try, the k of pass@k."""
     prompts: Path | None = None
-    """Folder of prompts that take the place of those with the same file names in eval/rewrite/prompts."""
+    """Folder of prompts that take the place of those with the same file names in eval/rewrite/prompts, or
+    eval/baselines/prompts."""
     prompts_version: str | None = None
     """The only version of the prompts that will do; None: whichever is there."""
     seed: int = 42

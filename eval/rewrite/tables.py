@@ -27,12 +27,13 @@ def rates(metrics: Mapping[str, Any]) -> Table:
     """Generation rate of each stratum, and at each number of proofs."""
     levels = metrics["levels"]
     passes = len(levels[0]["pass"]) if levels else 0
-    table = _table("stratum", "sampled", "retained", *(f"pass@{k} %" for k in range(1, passes + 1)))
+    table = _table("stratum", "sampled", "retained", "%", *(f"pass@{k} %" for k in range(1, passes + 1)))
     for row in levels:
         table.add_row(
             row["level"] or "all",
             f"{row['sampled']:,}",
             f"{row['retained']:,}",
+            f"{100 * row['generation_rate']:.1f}",
             *(f"{100 * p:.1f}" for p in row["pass"]),
         )
     return table
