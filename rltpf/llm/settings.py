@@ -117,7 +117,7 @@ class Roles(_Optional):
     back_translator: RoleConfig | None = None
     """Tells in words what a formalisation says."""
     judge: RoleConfig | None = None
-    """Says whether a question and its retelling agree."""
+    """Says whether a question and its retelling agree, or whether a rewritten problem is a good one."""
     rewriter: RoleConfig | None = None
     """Rewrites the problems of a benchmark."""
     screener: RoleConfig | None = None

@@ -25,6 +25,8 @@ COMMANDS = (
     ["train", "dpo"],
     ["train", "merge"],
     ["rewrite"],
+    ["quality", "compare"],
+    ["quality", "rates"],
     ["evaluate"],
     ["report"],
     ["demo"],
