@@ -59,7 +59,7 @@ $(INSTALLED_DEEPSPEED): pyproject.toml constraints.txt
 test-deepspeed: $(INSTALLED_DEEPSPEED)
 	PATH="$(abspath $(VENV_DEEPSPEED))/bin:$$PATH" $(VENV_DEEPSPEED)/bin/pytest tests/deepspeed
 
-# Records the transcripts of demo and gold anew from what was authored, with real Lean; needed after every change of a
+# Records the transcripts of demo (teacher and rewriter) and gold anew, with real Lean; needed after every change of a
 # prompt.
 transcript: setup
 	$(BIN)/python -m demo.record

@@ -8,9 +8,9 @@ from __future__ import annotations
 from data_gen.answers import Chain, parse_chain
 from data_gen.arithmetic import calculations, wrong_calculations
 from data_gen.formal import proposition, theorem
-from data_gen.lean import LeanSession
 from data_gen.records import Judgement, StepVerdict
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import LeanSession
 
 
 async def refuted_calculation(lean: LeanSession, chain: Chain) -> Judgement | None:

@@ -25,9 +25,10 @@ def register(subparsers: Any) -> None:
 
     merge = subparsers.add_parser(
         "merge",
-        help="join the shards of a generate run",
-        description="Joins the shards that `generate` made with --num_shards and --shard_id, or in an array of SLURM, "
-        "into the data sets of one run. Needs no model and no Lean. The last shard to finish does it, too.",
+        help="join the shards of a run",
+        description="Joins the shards that `generate` or `rewrite` made with --num_shards and --shard_id, or in an "
+        "array of SLURM, into the data sets of one run. Needs no model and no Lean. The last shard to finish does it, "
+        "too.",
         epilog="example: rltpf merge runs/gsm8k",
     )
     merge.add_argument("output_dir", metavar="OUTPUT_DIR", type=Path, help="the shards' output_dir")
@@ -59,9 +60,9 @@ def register(subparsers: Any) -> None:
     audit = subparsers.add_parser(
         "audit",
         help="does a data set still say what Lean says?",
-        description="Judges every row of a data set anew, from its Lean text alone, in a fresh Lean and without "
-        "caches; ties the theorems to the row's steps, answers, verdicts and labels, and the row to its seal. Prints a "
-        "table and the rows that do not pass, and ends with 1 if there are any.",
+        description="Judges every row of what `generate` or `rewrite` wrote anew, from its Lean text alone, in a fresh "
+        "Lean and without caches; ties the theorems to the row's steps, answers, verdicts and labels, and the row to "
+        "its seal. Prints a table and the rows that do not pass, and ends with 1 if there are any.",
         epilog="example: rltpf audit runs/gsm8k --output audited.jsonl",
     )
     audit.add_argument(
@@ -78,10 +79,11 @@ def register(subparsers: Any) -> None:
 def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.config import GenerateConfig
     from data_gen.dry_run import show_generation
-    from data_gen.merge import merge_if_last
+    from data_gen.merge import merge
     from data_gen.pipeline import generate
     from data_gen.prompting import with_version
     from rltpf.config import load
+    from rltpf.merging import merge_if_last
     from rltpf.runs import RunDirectory
     from rltpf.shards import WHOLE, find_shard
 
@@ -94,16 +96,20 @@ def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     with RunDirectory.open(shard.folder(config.output_dir), config, "generate", args.overwrite) as run:
         code = asyncio.run(generate(config, run, shard))
     if code == 0 and shard != WHOLE:
-        merge_if_last(config.output_dir, shard, args.overwrite)
+        merge_if_last(config.output_dir, shard, lambda: merge(config.output_dir, args.overwrite))
     return code
 
 
 def run_merge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.merge import merge
+    from eval.rewrite import merge as rewriting
+    from eval.rewrite.pipeline import COMMAND
     from rltpf.cli import refuse_overrides
+    from rltpf.merging import command_of
 
     refuse_overrides(overrides)
-    return merge(args.output_dir, args.overwrite)
+    join = rewriting.merge if command_of(args.output_dir) == COMMAND else merge
+    return join(args.output_dir, args.overwrite)
 
 
 def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:

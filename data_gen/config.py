@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, field_validator
 
 from rltpf.config import SAME_RESULTS, Config
 from rltpf.datasets import DatasetConfig
 from rltpf.llm.settings import LLMConfig
 from rltpf.prover.settings import ProverConfig
-from rltpf.shards import find_shard
+from rltpf.shards import known_part
 
 
 class DecontaminateConfig(Config):
@@ -53,12 +53,7 @@ class GenerateConfig(Config):
     shard_id: int | None = Field(None, ge=0, validate_default=True)
     """The part that this process takes, from 0. None: this task's place in SLURM's array."""
 
-    @field_validator("shard_id")
-    @classmethod
-    def _names_a_part(cls, shard_id: int | None, info: ValidationInfo) -> int | None:
-        if "num_shards" in info.data:
-            find_shard(info.data["num_shards"], shard_id)
-        return shard_id
+    _names_a_part = field_validator("shard_id")(known_part)
 
 
 class JudgeConfig(Config):

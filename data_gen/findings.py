@@ -14,6 +14,9 @@ from rich.table import Table
 from data_gen.audit import SEAL, Theorem, answers, seal, theorems
 from data_gen.export import COLUMNS
 from data_gen.formal import Refusal
+from eval.rewrite import audit as rewriting
+from eval.rewrite.audit import Released
+from eval.rewrite.release import FILE as REWRITTEN
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
@@ -23,9 +26,14 @@ from rltpf.prover.rows import IN_FLIGHT
 from rltpf.runs import write_atomically
 
 MOST_SHOWN = 20
+_FILES = (*(f"{kind}.jsonl" for kind in COLUMNS), f"data/{REWRITTEN}", REWRITTEN)
 _FOLDER = "dataset_dict.json"
 
-Chain = tuple[Theorem, ...]
+Part = tuple[Theorem, ...] | Released
+"""What Lean is asked about at once: the theorems of an answer, or a rewritten problem."""
+
+
+Status = Literal["passed", "failed", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class Finding:
     """What the audit says of a row, or of one answer; `undecided` where Lean timed out or crashed. `theorems` counts
     those of an answer that were checked."""
 
-    status: Literal["passed", "failed", "undecided"]
+    status: Status
     reason: str
     detail: str = ""
     theorems: int = 0
@@ -47,12 +55,12 @@ def find_data_sets(names: Sequence[str]) -> list[Path]:
     for name in names:
         path = Path("/dev/stdin" if name == "-" else name)
         if path.is_dir() and not (path / _FOLDER).is_file():
-            files = [file for kind in COLUMNS if (file := path / f"{kind}.jsonl").is_file()]
+            files = [path / known for known in _FILES if (path / known).is_file()]
         else:
             files = [path]
         found += files
         if not files:
-            faults.append(f"{path}: holds no {'.jsonl, '.join(COLUMNS)}.jsonl or {_FOLDER}: name a data set or a run")
+            faults.append(f"{path}: holds no {', '.join(_FILES)} or {_FOLDER}: name a data set or a run")
     if faults:
         raise InputError(*faults)
     return found
@@ -95,7 +103,7 @@ def _fault(row: dict[str, Any]) -> str:
     if not is_text(row):
         return "holds a lone surrogate, which is half a character"
     try:
-        answers(row)
+        rewriting.released(row) if rewriting.is_rewritten(row) else answers(row)
     except ValueError as error:
         return str(error)
     return ""
@@ -108,36 +116,42 @@ async def audit_rows(
 
     The data sets of a run have their answers in common, and each is checked once, however many rows hold it.
     """
-    parts = [_take_apart(row) for row in rows]
-    chains = dict.fromkeys(chain for part in parts if not isinstance(part, Finding) for chain in part)
-    found: dict[Chain, Finding] = {}
+    taken = [_take_apart(row) for row in rows]
+    distinct = dict.fromkeys(part for parts in taken if not isinstance(parts, Finding) for part in parts)
+    found: dict[Part, Finding] = {}
 
-    async def audited(chain: Chain) -> tuple[Chain, Finding]:
-        return chain, await _audit_chain(prover, chain)
+    async def audited(part: Part) -> tuple[Part, Finding]:
+        return part, await _audit_part(prover, part)
 
-    with Progress("answers", total=len(chains)) as progress:
+    with Progress("answers", total=len(distinct)) as progress:
 
-        def keep(result: tuple[Chain, Finding]) -> None:
-            chain, finding = result
-            found[chain] = finding
+        def keep(result: tuple[Part, Finding]) -> None:
+            part, finding = result
+            found[part] = finding
             progress.advance(failed=finding.status != "passed")
 
-        await pipeline.run(chains, audited, keep, concurrency=IN_FLIGHT * workers)
-    return [_conclude(row, part, found) for row, part in zip(rows, parts, strict=True)], list(found.values())
+        await pipeline.run(distinct, audited, keep, concurrency=IN_FLIGHT * workers)
+    return [_conclude(row, parts, found) for row, parts in zip(rows, taken, strict=True)], list(found.values())
 
 
-def _take_apart(row: dict[str, Any]) -> list[Chain] | Finding:
-    """The theorems of each answer of a row, or why its parts do not agree."""
+def _take_apart(row: dict[str, Any]) -> list[Part] | Finding:
+    """The parts of a row, one for each of its answers, or why they do not agree."""
+    if rewriting.is_rewritten(row):
+        return [rewriting.released(row)]
     try:
         return [tuple(theorems(answer)) for answer in answers(row)]
     except Refusal as refusal:
         return Finding("failed", refusal.reason, str(refusal))
 
 
-async def _audit_chain(prover: Prover, chain: Chain) -> Finding:
+async def _audit_part(prover: Prover, part: Part) -> Finding:
     """What Lean objects to in an answer."""
+    if isinstance(part, Released):
+        passed, reason, detail, seconds = await rewriting.check(prover, part)
+        status: Status = "undecided" if passed is None else "passed" if passed else "failed"
+        return Finding(status, reason, detail, 1, seconds)
     checked, seconds = 0, 0.0
-    for claim in chain:
+    for claim in part:
         report = await prover.check(claim.statement, claim.text)
         checked, seconds = checked + 1, seconds + report.seconds
         if not report.verified:
@@ -145,7 +159,7 @@ async def _audit_chain(prover: Prover, chain: Chain) -> Finding:
             detail = " ".join(f"{claim.name}: {said}".split())
             return Finding("failed" if report.decided else "undecided", report.reason, detail, checked, seconds)
     # The last theorem has the hypotheses of all.
-    report = await prover.close_goal(chain[-1].statement, "absurdity")
+    report = await prover.close_goal(part[-1].statement, "absurdity")
     seconds += report.seconds
     if report.verified:
         return Finding("failed", "vacuous", "the hypotheses contradict each other", checked, seconds)
@@ -154,12 +168,12 @@ async def _audit_chain(prover: Prover, chain: Chain) -> Finding:
     return Finding("passed", "ok", "", checked, seconds)
 
 
-def _conclude(row: dict[str, Any], part: list[Chain] | Finding, found: Mapping[Chain, Finding]) -> Finding:
+def _conclude(row: dict[str, Any], parts: list[Part] | Finding, found: Mapping[Part, Finding]) -> Finding:
     """What is wrong with a row, the worst of it: its parts do not agree, or else Lean objects, or else the seal is
     another's."""
-    if isinstance(part, Finding):
-        return part
-    for finding in (found[chain] for chain in part):
+    if isinstance(parts, Finding):
+        return parts
+    for finding in (found[part] for part in parts):
         if finding.status != "passed":
             return finding
     if row.get(SEAL) != seal(row):

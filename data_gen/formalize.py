@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from data_gen.formal import ANSWER, RAT, Refusal, check_telescope, divisors, premise_terms, theorem
-from data_gen.lean import LeanSession
 from data_gen.prompting import OWN, Prompts
 from data_gen.records import Question, Reply, TelescopeAttempt
 from rltpf.llm.model import ChatModel, Request, Sampling
@@ -20,6 +19,7 @@ from rltpf.llm.structured import MalformedReply, complete_json
 from rltpf.prover.complaint import complaint
 from rltpf.prover.lean_text import extract_lean
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import LeanSession
 from rltpf.records import Failure
 
 T = TypeVar("T", bound=Reply)

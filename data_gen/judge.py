@@ -34,13 +34,13 @@ from data_gen.formal import (
     unstated,
     variables,
 )
-from data_gen.lean import LeanSession, with_proof
 from data_gen.prompting import OWN, Prompts
 from data_gen.records import Attempt, Judgement, Outcome, StepVerdict, Verdict
 from rltpf.llm.model import ChatModel, Request, Sampling
 from rltpf.llm.structured import complete_until, read_json
 from rltpf.prover.complaint import complaint
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import LeanSession, with_proof
 from rltpf.records import canonical_json
 
 SCHEMA = {

@@ -22,7 +22,6 @@ from data_gen.dry_run import first_prompt
 from data_gen.export import contaminated, data_sets, save_folder, to_jsonl
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
-from data_gen.lean import InfraError
 from data_gen.metrics import summarise
 from data_gen.prompting import Prompts
 from data_gen.questions import plain, reverse, without_repeats
@@ -35,6 +34,7 @@ from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import InfraError
 from rltpf.records import Failure, Problem, content_id
 from rltpf.runs import Journal, RunDirectory
 from rltpf.shards import WHOLE, Shard, note_input

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from data_gen.formal import FormalStep
-from data_gen.lean import LeanUsage
+from rltpf.prover.session import LeanUsage
 from rltpf.records import Failure, Record
 
 Verdict = Literal["verified", "false", "error"]

@@ -13,7 +13,6 @@ from data_gen.dry_run import first_judging_prompt
 from data_gen.formal import Refusal, check_telescope
 from data_gen.formalize import Formaliser, check_in_lean
 from data_gen.judge import Judge
-from data_gen.lean import InfraError, LeanSession
 from data_gen.prompting import Prompts
 from data_gen.records import Judgement, Question
 from rltpf import pipeline
@@ -26,6 +25,7 @@ from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import InfraError, LeanSession
 from rltpf.records import Failure
 from rltpf.runs import Journal, RunDirectory
 from rltpf.unfinished import note_unfinished

@@ -1,10 +1,11 @@
 """Records the demo's transcript, and checks the authored teacher against real Lean.
 
-    python -m demo.record                                       demo/transcript.jsonl anew, through a real server and
-    `rltpf generate` python -m demo.record --check demo/teacher/part_a.yaml      what becomes of each authored
-    question and answer
+    python -m demo.record                                   demo/transcript.jsonl and demo/rewriting.jsonl anew, through
+                                                            a real server, `rltpf generate` and `rltpf rewrite`
+    python -m demo.record --only rewrite                    one of them
+    python -m demo.record --check demo/teacher/part_a.yaml  what becomes of each authored question and answer
 
-The transcript holds what the teacher was asked and replied. It holds no verdict: Lean judges again at every replay.
+The transcripts hold what the models were asked and replied. They hold no verdict: Lean judges again at every replay.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from data_gen.answers import sample_answer
 from data_gen.formalize import Formaliser
 from data_gen.judge import Judge
 from data_gen.records import Question
-from demo.server import serve
+from demo.authors import Authors
+from demo.server import Replying, serve
 from demo.teacher import Teacher
 from rltpf import smollm2
 from rltpf.errors import InputError
@@ -54,17 +58,39 @@ class TeacherModel:
         pass
 
 
-def record() -> None:
-    """Run the demo's generation against the teacher's server and keep the exchanges, sorted by key."""
-    teacher = Teacher(sorted((DEMO / "teacher").glob("*.yaml")))
-    with tempfile.TemporaryDirectory() as folder, serve(teacher, MODEL, _token_counter()) as url:
-        command = [sys.executable, "-m", "rltpf", "generate", "--config", CONFIG, "--output_dir", folder]
+class Recording(NamedTuple):
+    """A command of the demo, who answers it, and where the exchanges go."""
+
+    replies: Callable[[], Replying]
+    model: str
+    config: str
+    transcript: str
+
+
+RECORDINGS = {
+    "generate": Recording(
+        lambda: Teacher(sorted((DEMO / "teacher").glob("*.yaml"))), MODEL, CONFIG, "transcript.jsonl"
+    ),
+    "rewrite": Recording(
+        lambda: Authors(DEMO / "rewriter/gsm8k.yaml"), "authored-models", "configs/rewrite/demo.yaml", "rewriting.jsonl"
+    ),
+}
+
+
+def record(name: str) -> None:
+    """Run a command of the demo against the authored server and keep the exchanges, sorted by key."""
+    recording = RECORDINGS[name]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serve(recording.replies(), recording.model, _token_counter()) as url,
+    ):
+        command = [sys.executable, "-m", "rltpf", name, "--config", recording.config, "--output_dir", folder]
         command += ["--llm.backend", "openai", "--llm.base_url", url]
         subprocess.run(command, check=True, env={**os.environ, "OPENAI_API_KEY": "EMPTY"})
         rows = [json.loads(line) for line in (Path(folder) / "transcript.jsonl").read_text().splitlines()]
     rows.sort(key=lambda row: str(row["key"]))
-    write_atomically(DEMO / "transcript.jsonl", "".join(f"{canonical_json(row)}\n" for row in rows))
-    print(f"{DEMO.name}/transcript.jsonl: {len(rows)} exchanges")
+    write_atomically(DEMO / recording.transcript, "".join(f"{canonical_json(row)}\n" for row in rows))
+    print(f"{DEMO.name}/{recording.transcript}: {len(rows)} exchanges")
 
 
 def _token_counter():  # type: ignore[no-untyped-def]
@@ -118,10 +144,12 @@ async def check(parts: list[Path]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Record or check the demo's authored teacher.")
     parser.add_argument("--check", nargs="+", type=Path, metavar="PART")
+    parser.add_argument("--only", choices=list(RECORDINGS), help="record one transcript")
     args = parser.parse_args()
     if args.check:
         return 1 if asyncio.run(check(args.check)) else 0
-    record()
+    for name in [args.only] if args.only else RECORDINGS:
+        record(name)
     return 0
 
 

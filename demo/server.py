@@ -11,12 +11,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
 
-from demo.teacher import Teacher
+
+class Replying(Protocol):
+    """Whoever has authored replies; raises `LookupError` where there is none."""
+
+    def reply(self, system: str, user: str, seed: int) -> str: ...
 
 
 @contextmanager
-def serve(teacher: Teacher, model: str, count_tokens: Callable[[str], int]) -> Iterator[str]:
+def serve(teacher: Replying, model: str, count_tokens: Callable[[str], int]) -> Iterator[str]:
     """Runs the server while the context lasts; gives its base URL."""
 
     class Handler(BaseHTTPRequestHandler):

@@ -89,11 +89,11 @@ def draw_training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping
         panels.append(
             ("DPO reward margin", "chosen minus rejected reward", curve(dpo, "rewards/margins"), 0.0, "no preference")
         )
-    figure = _figure(4.4 * len(panels), 3.2)
+    figure = blank_figure(4.4 * len(panels), 3.2)
     for axes, (title, label, (steps, values), reference, meaning) in zip(
         figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
     ):
-        _style(axes, title, "step", label)
+        style(axes, title, "step", label)
         axes.plot(steps, values, color=BLUE, linewidth=1.8, marker="o" if len(steps) <= 40 else None, markersize=3.5)
         axes.margins(x=0.03, y=0.12)
         if reference is not None:
@@ -114,10 +114,10 @@ def draw_training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping
 
 def draw_verdicts(series: IterationSeries, chains: int, path: Path) -> None:
     """Stacked bars of the verdicts after each iteration with the execution rate over them; below, the lengths."""
-    figure = _figure(7.2, 5.4)
+    figure = blank_figure(7.2, 5.4)
     axes, lengths = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    _style(axes, f"Verdicts on the {chains} answers that were formalised, after each iteration", "", "% of answers")
-    _style(lengths, "What the formaliser wrote", "", "tokens a reply")
+    style(axes, f"Verdicts on the {chains} answers that were formalised, after each iteration", "", "% of answers")
+    style(lengths, "What the formaliser wrote", "", "tokens a reply")
     lengths.bar(range(len(series.tokens)), series.tokens, 0.62, color=BLUE)
     lengths.bar_label(lengths.containers[0], fmt="%.0f", color=INK, padding=2)
     lengths.margins(y=0.22)
@@ -154,9 +154,9 @@ def draw_verdicts(series: IterationSeries, chains: int, path: Path) -> None:
 
 def draw_funnel(bars: Sequence[FunnelBar], names: Mapping[str, str], path: Path) -> None:
     """Questions left after each phase, with what was lost there and why; `names` says what each phase is."""
-    figure = _figure(7.2, 0.6 + 0.48 * len(bars))
+    figure = blank_figure(7.2, 0.6 + 0.48 * len(bars))
     axes = figure.subplots()
-    _style(axes, "Questions left after each phase", "questions", "")
+    style(axes, "Questions left after each phase", "questions", "")
     whole = bars[0].passed
     positions = range(len(bars))
     axes.barh(positions, [whole] * len(bars), 0.66, color="#EFEFEF")
@@ -185,7 +185,7 @@ def draw_sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], pa
         ("change, percentage points", "absolute", 1, "RdYlGn", None),
         ("change, % of the original accuracy", "relative", 1, "RdYlGn", None),
     )
-    figure = _figure(4.2 + 1.7 * len(levels), 2 * (1.1 + 0.42 * len(models)))
+    figure = blank_figure(4.2 + 1.7 * len(levels), 2 * (1.1 + 0.42 * len(models)))
     for axes, (title, key, scale, colours, limits) in zip(figure.subplots(2, 2).flat, panels, strict=True):
         cells = [[_cell(compared[model], level, key, scale) for level in levels] for model in models]
         known = [abs(value) for row in cells for value in row if not math.isnan(value)]
@@ -215,7 +215,7 @@ def _iteration_name(iteration: int) -> str:
     return "first try" if iteration == 1 else f"repair {iteration - 1}"
 
 
-def _figure(width: float, height: float) -> Figure:
+def blank_figure(width: float, height: float) -> Figure:
     """A figure of its own, in inches: pyplot's global state would leak figures and needs a display to be chosen."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -223,7 +223,7 @@ def _figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=150, layout=ConstrainedLayoutEngine(wspace=0.06))
 
 
-def _style(axes: Axes, title: str, x_label: str, y_label: str) -> None:
+def style(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     axes.set_title(title, loc="left", fontsize=11, color=INK)
     axes.set_xlabel(x_label, color=INK)
     axes.set_ylabel(y_label, color=INK)

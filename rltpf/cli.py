@@ -76,6 +76,8 @@ def build_parser() -> Parser:
     """The whole command line. Subcommands set `run`, a function of (args, overrides) that returns the exit code."""
     from data_gen import commands as data
     from eval import commands as evaluation
+    from eval.quality import commands as quality
+    from eval.rewrite import commands as rewriting
     from rltpf import config_commands as configs
     from rltpf import demo
     from rltpf.prover import commands as lean
@@ -87,7 +89,7 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
     environment.set_defaults(run=print_environment)
-    for module in (lean, data, train, evaluation, selection, configs, demo):
+    for module in (lean, data, train, evaluation, rewriting, quality, selection, configs, demo):
         module.register(subparsers)
     return parser
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _TARGETS = {
     "generate": ("rltpf generate", "data_gen.config:GenerateConfig"),
     "judge": ("rltpf judge", "data_gen.config:JudgeConfig"),
+    "rewrite": ("rltpf rewrite", "eval.rewrite.settings:RewriteConfig"),
+    "quality": ("rltpf quality compare", "eval.quality.settings:QualityConfig"),
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
     "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
     "sft": ("rltpf train sft", ""),

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationInfo
+
 from rltpf.config import Missing
 from rltpf.errors import InputError
 from rltpf.journal import Journal, scan
@@ -53,7 +55,7 @@ class Shard:
     def refuse_other_division(self, output_dir: Path) -> None:
         """Raises `InputError` where `output_dir` holds a run that is divided in another way: neither could ever be
         joined."""
-        totals = {shard.total for _, shard in _entries(output_dir) if shard is not None} - {self.total}
+        totals = {shard.total for _, shard in shard_folders(output_dir) if shard is not None} - {self.total}
         if totals:
             total = min(totals)
             raise InputError(
@@ -108,6 +110,13 @@ def find_shard(num_shards: int | None, shard_id: int | None, environment: Mappin
     return Shard(shard_id, total)
 
 
+def known_part(shard_id: int | None, info: ValidationInfo) -> int | None:
+    """The validator of a config's `shard_id`, which comes after `num_shards`."""
+    if "num_shards" in info.data:
+        find_shard(info.data["num_shards"], shard_id)
+    return shard_id
+
+
 def _place(tasks: int, environment: Mapping[str, str]) -> int:
     """Which task of the array this is, from 0. Arrays start anywhere and count in steps: 1-10, 0-15:4."""
     first = _number(environment, "SLURM_ARRAY_TASK_MIN", 0)
@@ -144,7 +153,7 @@ def find_parts(output_dir: Path, command: str) -> list[Part]:
     Raises `InputError` with a line for each that is missing, unfinished, of another run, or made with other settings
     or another Lean, and for every folder beside them that is no shard.
     """
-    entries = _entries(output_dir)
+    entries = shard_folders(output_dir)
     totals = sorted({shard.total for _, shard in entries if shard is not None})
     if not totals:
         raise InputError(f"{output_dir}: holds no shards: --num_shards and --shard_id make them")
@@ -237,7 +246,7 @@ def _is_finished(manifest: dict[str, Any] | None) -> bool:
     return manifest is not None and "finished" in manifest["starts"][-1]
 
 
-def _entries(output_dir: Path) -> list[tuple[Path, Shard | None]]:
+def shard_folders(output_dir: Path) -> list[tuple[Path, Shard | None]]:
     """What is in the folder of the shards, and which shard each is; hidden files are the file system's own."""
     folder = output_dir / _FOLDER
     found = sorted(path for path in folder.iterdir() if not path.name.startswith(".")) if folder.is_dir() else []

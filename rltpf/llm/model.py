@@ -33,10 +33,10 @@ class Sampling(Record):
 class Request(Record):
     """One question to a model.
 
-    `role` says on whose behalf (generator, formaliser, back_translator, judge, rewriter, prover, solver): it routes and
-    accounts, and is not sent. `schema` is the JSON schema that the reply has to obey. `attempt` separates samples that
-    would otherwise be the same request, so that the second answer to a question is not the cached first one; it is not
-    sent either, so `sample` makes another seed with it.
+    `role` says on whose behalf (see `Roles` of the settings): it routes and accounts, and is not sent. `schema` is the
+    JSON schema that the reply has to obey. `attempt` separates samples that would otherwise be the same request, so
+    that the second answer to a question is not the cached first one; it is not sent either, so `sample` makes another
+    seed with it.
     """
 
     role: str

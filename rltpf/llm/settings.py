@@ -117,11 +117,19 @@ class Roles(_Optional):
     back_translator: RoleConfig | None = None
     """Tells in words what a formalisation says."""
     judge: RoleConfig | None = None
-    """Says whether a question and its retelling agree."""
+    """Says whether a question and its retelling agree, or whether a rewritten problem is a good one."""
     rewriter: RoleConfig | None = None
-    """Writes texts anew that were refused."""
+    """Rewrites the problems of a benchmark."""
+    screener: RoleConfig | None = None
+    """Says whether a rewritten problem can be used."""
+    checker: RoleConfig | None = None
+    """Says whether a Lean statement says what its problem says."""
     prover: RoleConfig | None = None
     """Looks for proofs."""
+    extractor: RoleConfig | None = None
+    """Copies the answer out of a proof."""
+    classifier: RoleConfig | None = None
+    """Says whether a copied answer is what was asked for."""
     solver: RoleConfig | None = None
     """Answers questions."""
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)```", re.DOTALL)
 # Any number far from the small ones by which callers tell their samples apart.
-_RESEED = 1_000_003
+RESEED = 1_000_003
 
 
 class MalformedReply(ModelError):
@@ -28,7 +28,7 @@ async def complete_json(model: ChatModel, request: Request, parse: Callable[[Any
     """
     fault = ""
     for number in range(tries):
-        reply = await model.complete(request.sample(number, _RESEED))
+        reply = await model.complete(request.sample(number, RESEED))
         try:
             return parse(read_json(reply.text))
         except ValueError as error:
@@ -43,7 +43,7 @@ async def complete_until(
 ) -> Completion:
     """The first reply whose text is accepted, asked for as by `complete_json`; where none is, the last one."""
     for number in range(tries):
-        reply = await model.complete(request.sample(number, _RESEED))
+        reply = await model.complete(request.sample(number, RESEED))
         if accepts(reply.text):
             break
     return reply
@@ -52,4 +52,7 @@ async def complete_until(
 def read_json(text: str) -> Any:
     """The JSON value that a reply is, or that its last fenced block holds; raises `ValueError`."""
     blocks = _FENCE.findall(text)
-    return json.loads(blocks[-1] if blocks else text)
+    value = json.loads(blocks[-1] if blocks else text)
+    # An escape may stand for half a character, which no file takes; the error is a ValueError.
+    json.dumps(value, ensure_ascii=False).encode()
+    return value

@@ -23,11 +23,11 @@ from rich.table import Table
 
 from data_gen.arithmetic import Calculation, calculations
 from data_gen.formal import proposition
-from data_gen.lean import with_proof
 from rltpf import pipeline
 from rltpf.datasets import read_jsonl
 from rltpf.prover import build_prover
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import with_proof
 from rltpf.prover.settings import ProverConfig
 
 BATCH = 50

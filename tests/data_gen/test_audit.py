@@ -17,12 +17,12 @@ from data_gen.audit import SEAL, Theorem, answers, seal, theorems
 from data_gen.export import COLUMNS, dpo_rows, save_folder, sft_rows, stepwise_rows, to_jsonl, unpaired_rows
 from data_gen.findings import Finding, audit_rows, find_data_sets, read_rows
 from data_gen.formal import Definition, FormalStep, Refusal, proposition, step_binders, theorem
-from data_gen.lean import with_proof
 from data_gen.records import Answer, StepVerdict, Verdict
 from rltpf.cli import main
 from rltpf.errors import InputError
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
+from rltpf.prover.session import with_proof
 from tests.data_gen.fakes import AgreeableProver
 
 Row = dict[str, Any]

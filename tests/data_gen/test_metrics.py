@@ -3,9 +3,9 @@
 import dataclasses
 
 from data_gen.allocate import Allocation
-from data_gen.lean import LeanUsage
 from data_gen.metrics import summarise
 from data_gen.records import Answer, Attempt, Question, TelescopeAttempt, Verdict
+from rltpf.prover.session import LeanUsage
 from rltpf.records import Failure
 
 

@@ -14,7 +14,6 @@ from data_gen.config import GenerateConfig
 from data_gen.dry_run import expected_library
 from data_gen.formalize import check_in_lean
 from data_gen.judge import Judge
-from data_gen.lean import LeanSession
 from data_gen.prompting import OWN, Prompts, with_version
 from rltpf.cli import main
 from rltpf.errors import InputError
@@ -22,6 +21,7 @@ from rltpf.llm.model import ModelError, Request, Sampling
 from rltpf.prover import build_prover
 from rltpf.prover.cascade import Library
 from rltpf.prover.prover import Prover
+from rltpf.prover.session import LeanSession
 from rltpf.prover.settings import ProverConfig
 from tests.data_gen.fakes import SYMBOLS, AgreeableProver, RoleModel, write_rows
 

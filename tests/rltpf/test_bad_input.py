@@ -696,8 +696,9 @@ VALIDATION = [
     Bad(
         "validate: for what is not there",
         "config validate c.yaml --for train",
-        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'evaluate', "
-        "'select', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') (see rltpf config validate --help)",
+        "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', "
+        "'quality', 'evaluate', 'select', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
+        "(see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
     Bad(
@@ -888,9 +889,13 @@ def test_what_looks_bad_and_is_not(text: bytes, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("name", "text", "commands"),
     [
-        ("x.yaml", GENERATE, "`rltpf generate` and `rltpf evaluate`"),
+        ("x.yaml", GENERATE, "`rltpf generate` and `rltpf rewrite` and `rltpf evaluate`"),
         ("evaluate/x.yaml", GENERATE, "`rltpf evaluate`"),
-        ("x.yaml", GENERATE + "num_shards: 4\n", "`rltpf generate`, which needs besides: --shard_id"),
+        (
+            "x.yaml",
+            GENERATE + "num_shards: 4\n",
+            "`rltpf generate` and `rltpf rewrite`, which needs besides: --shard_id",
+        ),
         ("evaluate/x.yaml", GENERATE + "repairs: 2\n", "`rltpf generate`"),
         ("judge/x.yaml", "llm: {model: m}\n", "`rltpf judge`, which needs besides: --output_dir"),
         (
@@ -931,6 +936,6 @@ def test_valid_files_are_told_beside_bad_ones(tmp_path: Path, capsys: pytest.Cap
     prepare(TABLE[0], tmp_path)
     assert run(["config", "validate", "c.yaml", "j.yaml"]) == 2
     assert capsys.readouterr() == (
-        "j.yaml: valid for `rltpf judge` and `rltpf select`\n",
+        "j.yaml: valid for `rltpf judge` and `rltpf quality compare` and `rltpf select`\n",
         "c.yaml: is empty: write `key: value` lines\n",
     )

@@ -26,6 +26,9 @@ COMMANDS = (
     ["train", "kto"],
     ["train", "rltpf"],
     ["train", "merge"],
+    ["rewrite"],
+    ["quality", "compare"],
+    ["quality", "rates"],
     ["evaluate"],
     ["rpe"],
     ["report"],
@@ -47,7 +50,7 @@ def test_help_imports_nothing_heavy(command: list[str]) -> None:
     assert answer.stderr == ""
 
 
-@pytest.mark.parametrize("command", ["generate", "judge", "evaluate"])
+@pytest.mark.parametrize("command", ["generate", "judge", "rewrite", "evaluate"])
 def test_help_of_a_config_command_lists_its_keys(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main([command, "--help"])

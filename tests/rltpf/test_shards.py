@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_gen.lean import LeanUsage
 from data_gen.records import Judgement, Question, StepVerdict, Verdict
 from rltpf.cli import main
 from rltpf.config import Missing
 from rltpf.journal import Journal
 from rltpf.llm.model import Completion
 from rltpf.llm.usage import Usage
+from rltpf.prover.session import LeanUsage
 from rltpf.records import Failure, content_id
 from rltpf.shards import WHOLE, Shard, find_shard, join_journals
 from tests.data_gen.run_files import DATA_SETS, equal_data_sets

@@ -87,7 +87,7 @@ def test_what_no_role_was_given_is_neither_dumped_nor_compared(tmp_path: Path) -
 
 def test_help_has_one_line_for_each_role() -> None:
     options = [option for option in describe(Outer) if option.key.startswith("llm.roles")]
-    assert len(options) == 7
+    assert len(options) == 11
     assert options[3] == Option(
         "llm.roles.judge", "section", "none", "Says whether a question and its retelling agree."
     )

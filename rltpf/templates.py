@@ -16,16 +16,17 @@ from rltpf.records import content_id
 
 USER_MARK = "\n--- user ---\n"
 _EXAMPLES = "examples"
-_FOLDER = Path(__file__).parent / "prompts"
 _COUNTS = ("entries", "number", "repair", "repairs")
 """The values that are integers; all others are texts."""
 
 
 class Templates:
-    """Templates by file name. What they know as `examples.jinja` is the file of examples for the prover's library."""
+    """Templates by file name. What they know as `examples.jinja` is the file of examples for the prover's library,
+    where there are any."""
 
     def __init__(self, sources: Mapping[str, str], library: Library) -> None:
-        self.sources = {**sources, f"{_EXAMPLES}.jinja": sources[f"{_EXAMPLES}_{library}.jinja"]}
+        examples = f"{_EXAMPLES}_{library}.jinja"
+        self.sources = {**sources, **({f"{_EXAMPLES}.jinja": sources[examples]} if examples in sources else {})}
         # Prompts are plain text for a model, not HTML: escaping would corrupt Lean's < and &. Sandboxed, since a folder
         # of prompts may be somebody else's.
         self._environment = SandboxedEnvironment(
@@ -125,12 +126,12 @@ def placeholders(names: Iterable[str]) -> dict[str, Any]:
     return {name: 3 if name in _COUNTS else f"<{name}>" for name in names}
 
 
-def read_templates(folder: Path | None = None) -> dict[str, str]:
-    """The text of every file of prompts by its name, those of `folder` in the place of this package's.
+def read_templates(home: Path, folder: Path | None = None) -> dict[str, str]:
+    """The text of every file of prompts by its name, those of `folder` in the place of those in `home`.
 
     Raises `InputError` with a line for every file of the folder that is none of them.
     """
-    sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.jinja"))}
+    sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(home.glob("*.jinja"))}
     if folder is None:
         return sources
     known = ", ".join(sources)

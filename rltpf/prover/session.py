@@ -48,6 +48,19 @@ class LeanSession:
         """True where the hypotheses of a statement prove `False`."""
         return self._count(await self._prover.close_goal(statement, "absurdity")).verified
 
+    async def check(self, statement: str, text: str) -> Report:
+        """Whether a whole Lean text proves the statement."""
+        return self._count(await self._prover.check(statement, text))
+
+    async def traps(self, statement: str) -> tuple[str, ...]:
+        """The names of the statement's traps."""
+        self._checks += 1
+        return await self._prover.traps(statement)
+
+    async def provable(self, statement: str, tactics: str) -> bool:
+        """Whether these tactics, or the cascade, prove a statement whose hypotheses can be met."""
+        return self._count(await self._prover.prove(statement, tactics)).verified
+
     async def proof_of(self, statement: str, model_proof: str | None) -> tuple[str | None, Report]:
         """A Lean text that proves the statement, with the report of the check that accepted exactly this text.
 
