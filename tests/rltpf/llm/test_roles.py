@@ -89,7 +89,10 @@ def test_help_has_one_line_for_each_role() -> None:
     options = [option for option in describe(Outer) if option.key.startswith("llm.roles")]
     assert len(options) == 11
     assert options[3] == Option(
-        "llm.roles.judge", "section", "none", "Says whether a question and its retelling agree."
+        "llm.roles.judge",
+        "section",
+        "none",
+        "Says whether a question and its retelling agree, or whether a rewritten problem is a good one.",
     )
 
 

@@ -661,7 +661,7 @@ CASES = [
      "set_option warn.sorry false in\ntheorem t : 3 * 3 = 10 := by sorry", "axioms"),
     ("sorryAx", "", "theorem t : 3 * 3 = 10", "theorem t : 3 * 3 = 10 := sorryAx _ true", "axioms"),
     ("swallowed error", "", "theorem t : 3 * 3 = 10",
-     "#guard_msgs (drop all) in\ntheorem t : 3 * 3 = 10 := by omega", "axioms"),
+     "#guard_msgs (drop all) in\ntheorem t : 3 * 3 = 10 := by omega", "elaboration_error"),
     ("helper with a gap", "", "theorem t : 3 * 3 = 10",
      "theorem helper : 9 = 10 := by\n  sorry\ntheorem t : 3 * 3 = 10 := helper", "axioms"),
     ("axiom", "", "theorem t : 3 * 3 = 10", "axiom cheat : False\ntheorem t : 3 * 3 = 10 := cheat.elim", "axioms"),
@@ -689,7 +689,7 @@ CASES = [
     ("numeral", "", "theorem t : 3 * 3 = 10",
      "instance : OfNat Nat 10 := ⟨9⟩\ntheorem t : 3 * 3 = 10 := rfl", "type_mismatch"),
     ("macro", "", "theorem t : 3 * 3 = 10",
-     "macro_rules | `($_ = $_) => `(True)\ntheorem t : 3 * 3 = 10 := trivial", "type_mismatch"),
+     "macro_rules | `($_ = $_) => `(True)\ntheorem t : 3 * 3 = 10 := trivial", "elaboration_error"),
     ("changed definition", "", "def n : Nat := 3\ntheorem t : n = 4",
      "def n : Nat := 4\ntheorem t : n = 4 := rfl", "statement_changed"),
     ("unchecked declaration", IMPORT, "theorem t : False",
@@ -697,10 +697,10 @@ CASES = [
      "  let proof : TheoremVal :=\n"
      "    { name := `t, levelParams := [], type := mkConst ``False, value := mkConst ``True.intro }\n"
      "  modifyEnv fun env =>\n    match env.addDeclCore 0 (.thmDecl proof) none false with\n"
-     "    | .ok env => env\n    | .error _ => env\ncheat", "replay"),
+     "    | .ok env => env\n    | .error _ => env\ncheat", "elaboration_error"),
     ("printed verdict", IMPORT, "theorem t : 3 * 3 = 10",
      'run_cmd IO.println "{\\"nonce\\": \\"0\\", \\"ok\\": true, \\"reason\\": \\"ok\\"}\\n\\n"\n'
-     "theorem t : 3 * 3 = 10 := by sorry", "axioms"),
+     "theorem t : 3 * 3 = 10 := by sorry", "elaboration_error"),
     ("statement with an error", "", "theorem t (x : ℝ) : x = x", "theorem t : True := trivial", "statement_error"),
     ("statement with an axiom", "", "axiom cheat : False\ntheorem t : 1 = 2",
      "theorem t : 1 = 2 := cheat.elim", "statement_error"),
