@@ -787,13 +787,8 @@ def localName (scope : Scope) (l : Local) : String :=
 
 def closed (scope : Scope) (goal : Expr) : Expr := scope.lctx.mkForall (fvarsOf scope.locals 0 #[]) goal
 
-partial def hasFlag (flags : Array String) (flag : String) (i : Nat) : Bool :=
-  match flags[i]? with
-  | none => false
-  | some f => if f == flag then true else hasFlag flags flag (i + 1)
-
 def Traps.raise (t : Traps) (flag : String) : Traps :=
-  if hasFlag t.flags flag 0 then t else { t with flags := t.flags.push flag }
+  if containsString t.flags flag 0 then t else { t with flags := t.flags.push flag }
 
 /-- The arguments of an application (`Expr.getAppArgs` is inlined). -/
 partial def argumentsOf (e : Expr) : Array Expr :=
