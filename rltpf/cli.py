@@ -80,6 +80,7 @@ def build_parser() -> Parser:
     from eval.rewrite import commands as rewriting
     from rltpf import config_commands as configs
     from rltpf import demo
+    from rltpf import submit_command as submitting
     from rltpf.prover import commands as lean
     from rltpf.selection import commands as selection
     from rltpf.train import commands as train
@@ -89,7 +90,7 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
     environment.set_defaults(run=print_environment)
-    for module in (lean, data, train, evaluation, rewriting, quality, selection, configs, demo):
+    for module in (lean, data, train, evaluation, rewriting, quality, selection, configs, submitting, demo):
         module.register(subparsers)
     return parser
 

@@ -19,6 +19,7 @@ _TARGETS = {
     "quality": ("rltpf quality compare", "eval.quality.settings:QualityConfig"),
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
     "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
+    "pipeline": ("rltpf submit", "rltpf.submit:PipelineConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),
     "kto": ("rltpf train kto", ""),
