@@ -10,7 +10,7 @@ INSTALLED_VLLM := $(VENV_VLLM)/.installed
 VENV_DEEPSPEED ?= .venv-deepspeed
 INSTALLED_DEEPSPEED := $(VENV_DEEPSPEED)/.installed
 
-.PHONY: setup demo test test-fast test-vllm test-deepspeed lint transcript clean
+.PHONY: setup demo test test-fast test-vllm test-deepspeed test-slurm lint transcript clean
 
 setup: $(INSTALLED)
 
@@ -58,6 +58,12 @@ $(INSTALLED_DEEPSPEED): pyproject.toml constraints.txt
 
 test-deepspeed: $(INSTALLED_DEEPSPEED)
 	PATH="$(abspath $(VENV_DEEPSPEED))/bin:$$PATH" $(VENV_DEEPSPEED)/bin/pytest tests/deepspeed
+
+# Needs root and Debian's slurm-wlm and munge, and is skipped with a line where they are missing.
+test-slurm: setup
+	$(BIN)/rltpf lean install --toolchain embedded
+	$(BIN)/python -m rltpf.smollm2
+	$(BIN)/pytest tests/slurm
 
 # Records the transcripts of demo (teacher and rewriter) and gold anew, with real Lean; needed after every change of a
 # prompt.
