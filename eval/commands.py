@@ -93,14 +93,9 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
 
 def run_sensitivity(args: argparse.Namespace, overrides: list[str]) -> int:
     """Compare and write; the exit code."""
-    import json
     from pathlib import Path
 
-    from eval import sections
-    from eval.confounds import measure
-    from eval.pairs import match, read_set
-    from eval.plots import draw_sensitivity
-    from eval.sensitivity import compare, correlations, mean_drops
+    from eval.sensitivity_page import write
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
 
@@ -112,18 +107,8 @@ def run_sensitivity(args: argparse.Namespace, overrides: list[str]) -> int:
         if not name or not equals or len(parts) != 2 or name in scores:
             raise InputError(f"--scores {given}: has to be NAME=ORIGINALS,REWRITINGS, with a name for each model")
         scores[name] = (Path(parts[0]), Path(parts[1]))
-    scored, pairs = match(read_set(Path(args.set)), scores, f"correct_{args.verdict}")
-    compared = compare(scored)
-    related = correlations(mean_drops(scored), {name: measure(pair) for name, pair in pairs.items()})
     output = Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
-    found = {"verdict": args.verdict, "models": compared, "confounds": related}
-    (output / "sensitivity.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    draw_sensitivity(compared, output / "sensitivity.png")
-    parts = [sections.sensitivity(compared, "sensitivity.png"), sections.confounds(related)]
-    text = "\n\n".join(f"## {part.title}\n\n{part.body}" for part in parts)
-    (output / "sensitivity.md").write_text(f"# Sensitivity, {args.verdict}\n\n{text}\n", encoding="utf-8")
-    print(f"{parts[0].summary}\n{output / 'sensitivity.md'}")
+    print(f"{write(Path(args.set), scores, args.verdict, output)}\n{output / 'sensitivity.md'}")
     return 0
 
 

@@ -51,7 +51,8 @@ def match(
     """For every model its score on each pair, and the pairs by their id.
 
     `scores` has the folders of each model's evaluations, on originals and on rewritings. Raises `InputError` where a
-    question of the set has no reply in one of them: a comparison over other pairs for each model would be none.
+    question of the set has no reply in one of them, since a comparison over other pairs for each model would be none,
+    and where a model was asked the two in other words.
     """
     scored: list[Scored] = []
     lengths: dict[str, tuple[list[float], list[float]]] = {_id(row): ([], []) for row in rows}
@@ -67,6 +68,12 @@ def match(
                 )
         if faults:
             continue
+        if len(asked := {_words(row[0]) for found in (originals, rewritten) for row in found.values()}) > 1:
+            faults.append(
+                f"{folders[0]}, {folders[1]}: ask in {len(asked)} ways, so that a change need not come from the "
+                "rewriting: evaluate both with the benchmarks repro_originals and repro, or both with jsonl"
+            )
+            continue
         for row in rows:
             replies = originals[row["original_question"]], rewritten[row["rewritten_question"]]
             shares = [fmean(bool(getattr(sample, verdict)) for sample in samples) for samples in replies]
@@ -76,6 +83,11 @@ def match(
     if faults:
         raise InputError(*faults)
     return scored, {_id(row): _pair(row, *lengths[_id(row)]) for row in rows}
+
+
+def _words(sample: Sample) -> str:
+    """How a question was asked."""
+    return sample.prompt.replace(sample.question, "{question}")
 
 
 def _id(row: Mapping[str, Any]) -> str:
