@@ -196,7 +196,7 @@ def training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping[str,
     return Section("Training", body, "; ".join(sentences) + ".")
 
 
-def scores(entries: Sequence[Score]) -> Section:
+def scores(entries: Sequence[Score], title: str = "Scores") -> Section:
     """The score table, and every pair of models on the same rows compared by their paired differences."""
     verdicts = [verdict for verdict in VERDICT_NAMES if any(verdict in entry.metrics["scores"] for entry in entries)]
     rows = [
@@ -222,10 +222,10 @@ def scores(entries: Sequence[Score]) -> Section:
         + (" *RPE* compares it in Lean, where both answers are expressions." if "rpe" in verdicts else ""),
     ]
     strict = ", ".join(f"{entry.name} {plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
-    summary = f"Greedy pass@1, strict: {strict}."
+    summary = f"{title}, greedy pass@1, strict: {strict}."
     pairs = [pair for pair in itertools.combinations(entries, 2) if _comparable(*pair)]
     if not pairs:
-        return Section("Scores", "\n\n".join(parts), summary)
+        return Section(title, "\n\n".join(parts), summary)
     beyond = []
     lines = []
     for before, after in pairs:
@@ -249,7 +249,7 @@ def scores(entries: Sequence[Score]) -> Section:
         "Differences are paired by row, which is why their standard errors are not those of the table above. "
         + reading,
     ]
-    return Section("Scores", "\n\n".join(parts), f"{summary} {reading}")
+    return Section(title, "\n\n".join(parts), f"{summary} {reading}")
 
 
 def plus_minus(score: Mapping[str, Any] | None) -> str:
@@ -289,6 +289,15 @@ def cost(metrics: Mapping[str, Any]) -> Section:
 
 def _priced(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row[:-1], "-" if row[-1] is None else f"{row[-1]:.4f}")
+
+
+def rewriting(metrics: Mapping[str, Any]) -> Section:
+    """What became of the candidates of a rewriting, by the stage and reason of their end."""
+    candidates = metrics["candidates"]
+    asked, kept = candidates["in"], candidates["kept"]
+    rows = [("retained", kept), *candidates["ended"].items(), ("all", asked)]
+    body = md.table(("what became of", "problems", "share"), [(name, n, md.share(n, asked)) for name, n in rows])
+    return Section("Rewriting", body, f"{asked} problems were rewritten and {kept} of them retained.")
 
 
 def sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], plot: str) -> Section:

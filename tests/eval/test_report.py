@@ -106,6 +106,16 @@ def test_score_table_and_paired_differences(report: str) -> None:
     )
 
 
+def test_rewriting_and_what_became_of_the_scores(report: str) -> None:
+    assert "- 16 problems were rewritten and 10 of them retained." in report
+    assert cells(report, "retained")[1:] == ["10", "62.5 %"]
+    assert cells(report, "screen:applied_no")[1:] == ["4", "25.0 %"]
+    # 3 of 8: sqrt(3/8 * 5/8 / 7)
+    assert "- Scores on rewritten problems, greedy pass@1, strict: lora 37.5 ± 18.3 %." in report
+    assert "- Change in percentage points from originals to rewritings: lora -12.5 (-37.5 to +0.0)." in report
+    assert "![Accuracies and their changes](sensitivity/sensitivity.png)" in report
+
+
 def test_differences_within_noise_are_called_so(run_dir: Path) -> None:
     shutil.rmtree(run_dir / "eval" / "sft")
     rows = (run_dir / "eval" / "base" / "samples.jsonl").read_text().splitlines()
