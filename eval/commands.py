@@ -60,13 +60,15 @@ def register(subparsers: Any) -> None:
     rpe.set_defaults(run=run_rpe)
     report = subparsers.add_parser(
         "report",
-        help="one page with plots about a run, or a table that compares several",
-        description="Reads data/, sft/, dpo/ and eval/NAME/ of a run folder, whichever are there, and writes report.md "
-        "and plots/*.png into it. Of several folders, which may also be runs of one command each (generate, train, "
-        "evaluate), it prints one table and writes nothing.",
-        epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft",
+        help="one page with plots about a run, or a table and plots that compare several",
+        description="Reads data/, sft/, dpo/, eval/NAME/, rewrite/, rewritten/NAME/ and sensitivity/ of a run folder, "
+        "whichever are there, and writes report.md and plots/*.png into it. Of several folders, which may also be runs "
+        "of one command each (generate, train, evaluate, rewrite), it prints one table, and writes it with plots where "
+        "--output says so.",
+        epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft --output runs/gsm8k",
     )
     report.add_argument("run_dirs", metavar="RUN_DIR", nargs="+", help="folder of a run")
+    report.add_argument("--output", metavar="DIR", help="of several runs: where comparison.md and its plots go")
     report.set_defaults(run=run_report)
 
 
@@ -134,14 +136,20 @@ def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
     """Write a run's report and print its summary and place, or print how several compare; the exit code."""
     from pathlib import Path
 
-    from eval.comparison import compare
+    from eval import comparison
     from eval.report import write_report
     from rltpf.cli import refuse_overrides
+    from rltpf.errors import InputError
 
     refuse_overrides(overrides)
     if len(args.run_dirs) > 1:
-        print(compare([Path(folder) for folder in args.run_dirs]))
+        runs = [comparison.read(Path(folder)) for folder in args.run_dirs]
+        print(comparison.table(runs))
+        if args.output:
+            print(f"\ncomparison: {comparison.write(runs, Path(args.output))}")
         return 0
+    if args.output:
+        raise InputError("--output is for several runs: the report of one is in its own folder")
     path = write_report(Path(args.run_dirs[0]))
     print(path.read_text(encoding="utf-8").partition("\n## ")[0].rstrip())
     print(f"\nreport: {path}")
