@@ -69,6 +69,13 @@ def register(subparsers: Any) -> None:
     )
     report.add_argument("run_dirs", metavar="RUN_DIR", nargs="+", help="folder of a run")
     report.add_argument("--output", metavar="DIR", help="of several runs: where comparison.md and its plots go")
+    report.add_argument(
+        "--report_to",
+        choices=("none", "wandb"),
+        default="none",
+        help="wandb: report data, evaluations and rewritings to Weights & Biases, linked to their trainings "
+        "(default: none)",
+    )
     report.set_defaults(run=run_report)
 
 
@@ -138,19 +145,27 @@ def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
 
     from eval import comparison
     from eval.report import write_report
+    from eval.wandb_report import publish
+    from rltpf import tracking
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
 
     refuse_overrides(overrides)
-    if len(args.run_dirs) > 1:
-        runs = [comparison.read(Path(folder)) for folder in args.run_dirs]
+    folders = [Path(folder) for folder in args.run_dirs]
+    if args.output and len(folders) == 1:
+        raise InputError("--output is for several runs: the report of one is in its own folder")
+    if args.report_to == "wandb":
+        tracking.check()
+        for run in map(comparison.read, folders):
+            for name in publish(run):
+                print(f"W&B: {name}")
+    if len(folders) > 1:
+        runs = [comparison.read(folder) for folder in folders]
         print(comparison.table(runs))
         if args.output:
             print(f"\ncomparison: {comparison.write(runs, Path(args.output))}")
         return 0
-    if args.output:
-        raise InputError("--output is for several runs: the report of one is in its own folder")
-    path = write_report(Path(args.run_dirs[0]))
+    path = write_report(folders[0])
     print(path.read_text(encoding="utf-8").partition("\n## ")[0].rstrip())
     print(f"\nreport: {path}")
     return 0

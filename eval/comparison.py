@@ -22,20 +22,39 @@ Curve = tuple[list[int], list[float]]
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a folder holds: the `metrics.json` of its parts, and the losses of its trainings by step."""
+class Part:
+    """A folder of one command, and its `metrics.json`."""
 
     folder: Path
-    data: Mapping[str, Any] | None
+    metrics: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a folder holds: its parts, of which it may be one itself, and the losses of its trainings by step."""
+
+    folder: Path
+    data: Part | None
     losses: Mapping[str, Curve]
-    evaluations: Mapping[str, Mapping[str, Any]]
+    evaluations: Mapping[str, Part]
     """By name; an evaluation that is the folder itself has the empty one."""
-    rewriting: Mapping[str, Any] | None
+    rewriting: Part | None
 
 
 def read(folder: Path) -> Run:
     """Raises `InputError` for a folder that holds no run, or a file that is not what its name says."""
-    own = _metrics(folder)
+    parts = {
+        path.parent: Part(path.parent, read_json(path))
+        for pattern in ("", "data/", "rewrite/", "eval/*/", "rewritten/*/")
+        for path in sorted(folder.glob(f"{pattern}metrics.json"))
+    }
+    own = parts.get(folder)
+    evaluations = {"": own} if own and "scores" in own.metrics else {}
+    for path, part in parts.items():
+        if path.parent == folder / "eval":
+            evaluations[path.name] = part
+        elif path.parent == folder / "rewritten":
+            evaluations[f"{path.name} on rewritings"] = part
     with written_by_us(folder):
         losses = {
             kind: curve(read_rows(path), "loss")
@@ -45,16 +64,12 @@ def read(folder: Path) -> Run:
             )
             if path.exists()
         }
-        evaluations = {"": own} if "scores" in own else {}
-        for part, what in (("eval", ""), ("rewritten", " on rewritings")):
-            for path in sorted((folder / part).glob("*/metrics.json")):
-                evaluations[path.parent.name + what] = read_json(path)
     run = Run(
         folder,
-        own if "questions" in own else _metrics(folder / "data") or None,
+        own if own and "questions" in own.metrics else parts.get(folder / "data"),
         {kind: found for kind, found in losses.items() if found[0]},
         evaluations,
-        own if "candidates" in own else _metrics(folder / "rewrite") or None,
+        own if own and "candidates" in own.metrics else parts.get(folder / "rewrite"),
     )
     if not (run.data or run.losses or run.evaluations or run.rewriting):
         raise InputError(f"{folder}: nothing to report: it has no metrics.json or log_history.jsonl of a run")
@@ -81,20 +96,15 @@ def write(runs: Sequence[Run], output: Path) -> Path:
 def measures(run: Run) -> dict[str, Any]:
     """The measures of one run by name, in the order of the work."""
     with written_by_us(run.folder):
-        found = _data(run.data) if run.data else {}
+        found = _data(run.data.metrics) if run.data else {}
         for kind, (steps, losses) in run.losses.items():
             found |= {f"{kind}: steps": steps[-1], f"{kind}: loss": f"{losses[0]:.3f} to {losses[-1]:.3f}"}
         if run.rewriting:
-            candidates = run.rewriting["candidates"]
+            candidates = run.rewriting.metrics["candidates"]
             found["problems rewritten, retained"] = f"{candidates['in']}, {candidates['kept']}"
-        for name, metrics in run.evaluations.items():
-            found |= _scores(metrics, name and f"{name}: ")
+        for name, part in run.evaluations.items():
+            found |= _scores(part.metrics, name and f"{name}: ")
     return found
-
-
-def _metrics(folder: Path) -> dict[str, Any]:
-    path = folder / "metrics.json"
-    return read_json(path) if path.exists() else {}
 
 
 def _data(metrics: Mapping[str, Any]) -> dict[str, Any]:

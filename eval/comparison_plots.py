@@ -31,7 +31,8 @@ def draw(runs: Sequence[Run], output: Path) -> list[str]:
 
 def _draw_verdicts(runs: Sequence[Run], path: Path) -> bool:
     """A bar for each run of data, its answers by verdict, in percent."""
-    bars = {str(run.folder): run.data["answers"] for run in runs if run.data and run.data["answers"]["in"]}
+    answered = {str(run.folder): run.data.metrics["answers"] for run in runs if run.data}
+    bars = {name: answers for name, answers in answered.items() if answers["in"]}
     if not bars:
         return False
     figure = blank_figure(7.2, 1.0 + 0.45 * len(bars))
@@ -80,10 +81,10 @@ def _draw_scores(runs: Sequence[Run], path: Path) -> bool:
     score, with twice its standard error to both sides."""
     panels: dict[str, dict[str, Mapping[str, Any]]] = {}
     for run in runs:
-        for name, metrics in run.evaluations.items():
-            benchmark = metrics["benchmark"]
+        for name, part in run.evaluations.items():
+            benchmark = part.metrics["benchmark"]
             panel = f"{benchmark['name']} v{benchmark['version']}, {benchmark['path']}"
-            panels.setdefault(panel, {})[f"{run.folder} {name}".rstrip()] = metrics["scores"]
+            panels.setdefault(panel, {})[f"{run.folder} {name}".rstrip()] = part.metrics["scores"]
     if not panels:
         return False
     heights = [len(scores) for scores in panels.values()]
