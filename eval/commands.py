@@ -86,8 +86,8 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf import config
 
     if args.list:
-        from eval import markdown
         from eval.benchmarks import listing
+        from rltpf import markdown
 
         print(markdown.table(("benchmark", "version", "columns of its rows"), listing()))
         return 0

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eval import markdown as md
 from eval.comparison_plots import draw
 from eval.plots import by_iteration, curve
 from eval.report import read_json, read_rows, written_by_us
 from eval.sections import VERDICT_NAMES, plus_minus
+from rltpf import markdown as md
 from rltpf.errors import InputError
 
 Curve = tuple[list[int], list[float]]

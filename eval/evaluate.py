@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from eval import benchmarks, page, score
-from eval import markdown as md
 from eval.equivalence import MathVerifier
 from eval.lean_equivalence import compare
 from eval.settings import EvaluateConfig
+from rltpf import markdown as md
 from rltpf.config import dump
 from rltpf.errors import InputError, RunError
 from rltpf.llm import build_model

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval import markdown as md
 from eval.plots import by_iteration, curve, funnel
 from eval.score import paired_difference
+from rltpf import markdown as md
 
 PHASES = {
     "in": "questions in",
