@@ -14,7 +14,7 @@ from typing import Any
 from eval.comparison_plots import draw
 from eval.plots import by_iteration, curve
 from eval.report import read_json, read_rows, written_by_us
-from eval.sections import VERDICT_NAMES, plus_minus
+from eval.sections import VERDICT_NAMES, percent
 from rltpf import markdown as md
 from rltpf.errors import InputError
 
@@ -122,5 +122,5 @@ def _scores(metrics: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {
         f"{name}model": md.code(metrics["model"]),
         f"{name}benchmark, rows": f"{benchmark['name']} v{benchmark['version']}, {metrics['n']}",
-        **{f"{name}{VERDICT_NAMES[verdict]}, %": plus_minus(score) for verdict, score in metrics["scores"].items()},
+        **{f"{name}{VERDICT_NAMES[verdict]}, %": percent(score) for verdict, score in metrics["scores"].items()},
     }

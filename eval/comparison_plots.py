@@ -77,8 +77,8 @@ def _draw_losses(runs: Sequence[Run], path: Path) -> bool:
 
 
 def _draw_scores(runs: Sequence[Run], path: Path) -> bool:
-    """A panel for each benchmark, since scores of different ones do not compare: each evaluation's lenient and strict
-    score, with twice its standard error to both sides."""
+    """A panel for each benchmark, since scores of different ones do not compare: each evaluation's strict and lenient
+    score, with its 95 % interval."""
     panels: dict[str, dict[str, Mapping[str, Any]]] = {}
     for run in runs:
         for name, part in run.evaluations.items():
@@ -101,8 +101,12 @@ def _draw_scores(runs: Sequence[Run], path: Path) -> bool:
             axes.errorbar(
                 [100 * score["pass@1"] for score in found],
                 [place + shift for place in range(len(found))],
-                xerr=[200 * (score["stderr"] or 0) for score in found],
-                fmt="o", color=colour, capsize=3, label=f"{verdict}, ± 2 standard errors",
+                # Rounding puts the bound of all right a little below 1, which matplotlib refuses.
+                xerr=[
+                    [max(0.0, 100 * (score["pass@1"] - score["interval_95"][0])) for score in found],
+                    [max(0.0, 100 * (score["interval_95"][1] - score["pass@1"])) for score in found],
+                ],
+                fmt="o", color=colour, capsize=3, label=f"{verdict}, with its 95 % interval",
             )  # fmt: skip
         _names(axes, list(scores))
         axes.set_xlim(-2, 102)  # a mark at 0 or 100 is seen whole

@@ -204,7 +204,7 @@ def scores(entries: Sequence[Score], title: str = "Scores") -> Section:
             entry.name,
             f"{entry.metrics['benchmark']['name']} v{entry.metrics['benchmark']['version']}",
             entry.metrics["n"],
-            *(plus_minus(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
+            *(percent(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
             f"{entry.metrics['no_answer']['strict']} / {entry.metrics['no_answer']['lenient']}",
             entry.metrics["cut_by_max_tokens"],
         )
@@ -216,13 +216,13 @@ def scores(entries: Sequence[Score], title: str = "Scores") -> Section:
     )  # fmt: skip
     parts = [
         md.table(header, rows),
-        "Greedy pass@1 in percent, with its standard error. *Strict* reads only the agreed forms of a final answer, "
-        "*lenient* falls back to the last number; both compare exactly. *Math-verify* compares the lenient reading as "
-        "mathematics."
+        "Greedy pass@1 in percent, with its standard error and 95 % interval. *Strict* reads only the agreed forms of "
+        "a final answer, *lenient* falls back to the last number; both compare exactly. *Math-verify* compares the "
+        "lenient reading as mathematics."
         + (" *RPE* compares it in Lean, where both answers are expressions." if "rpe" in verdicts else ""),
     ]
-    strict = ", ".join(f"{entry.name} {plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
-    summary = f"{title}, greedy pass@1, strict: {strict}."
+    strict = ", ".join(f"{entry.name} {percent(entry.metrics['scores']['strict'])}" for entry in entries)
+    summary = f"{title}, greedy pass@1, strict, in percent: {strict}."
     pairs = [pair for pair in itertools.combinations(entries, 2) if _comparable(*pair)]
     if not pairs:
         return Section(title, "\n\n".join(parts), summary)
@@ -252,12 +252,16 @@ def scores(entries: Sequence[Score], title: str = "Scores") -> Section:
     return Section(title, "\n\n".join(parts), f"{summary} {reading}")
 
 
-def plus_minus(score: Mapping[str, Any] | None) -> str:
-    """A score in percent with its standard error, as a table has it; `-` for none."""
+def percent(score: Mapping[str, Any] | None) -> str:
+    """A score in percent as a table has it, with its standard error and 95 % interval; `-` for none.
+
+    Of few rows that are all wrong, or all right, the standard error is 0 and the interval wide.
+    """
     if score is None:
         return "-"
     error = "" if score["stderr"] is None else f" ± {100 * score['stderr']:.1f}"
-    return f"{100 * score['pass@1']:.1f}{error}"
+    low, high = score["interval_95"]
+    return f"{100 * score['pass@1']:.1f}{error} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _comparable(one: Score, other: Score) -> bool:

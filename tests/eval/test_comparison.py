@@ -28,8 +28,8 @@ def test_a_whole_run_beside_its_parts(tmp_path: Path) -> None:
     assert cells(shown, "SFT: loss") == ["1.500 to 0.800", "-", "-", "-"]
     assert cells(shown, "training: loss") == ["-", "-", "0.693 to 0.550", "-"]
     # 4 of 8 right: the standard error is sqrt(8 / 4 / 7 / 8) = 18.9 %.
-    assert cells(shown, "strict, %") == ["-", "-", "-", "50.0 ± 18.9"]
-    assert cells(shown, "sft: strict, %") == ["50.0 ± 18.9", "-", "-", "-"]
+    assert cells(shown, "strict, %") == ["-", "-", "-", "50.0 ± 18.9 (21.5 to 78.5)"]
+    assert cells(shown, "sft: strict, %") == ["50.0 ± 18.9 (21.5 to 78.5)", "-", "-", "-"]
     assert cells(shown, "dpo: benchmark, rows") == ["gsm8k v1, 8", "-", "-", "-"]
 
 
@@ -45,8 +45,8 @@ def test_rpe_has_a_line_where_it_was_asked_for(tmp_path: Path) -> None:
     assert measures(read(tmp_path)) == {
         "model": "`m`",
         "benchmark, rows": "math500 v1, 2",
-        "lenient, %": "0.0 ± 0.0",
-        "RPE, %": "50.0 ± 50.0",
+        "lenient, %": "0.0 ± 0.0 (0.0 to 65.8)",
+        "RPE, %": "50.0 ± 50.0 (9.5 to 90.5)",
     }
 
 
@@ -63,7 +63,7 @@ def test_the_table_is_written_with_a_plot_for_what_there_is(tmp_path: Path, caps
     assert main(["report", str(whole), str(whole / "eval" / "sft"), "--output", str(tmp_path / "all")]) == 0
     shown = capsys.readouterr().out
     assert cells(shown, "problems rewritten, retained") == ["16, 10", "-"]
-    assert cells(shown, "lora on rewritings: strict, %") == ["37.5 ± 18.3", "-"]
+    assert cells(shown, "lora on rewritings: strict, %") == ["37.5 ± 18.3 (13.7 to 69.4)", "-"]
     page = (tmp_path / "all" / "comparison.md").read_text()
     assert shown.partition("\n\ncomparison:")[0] in page
     assert page.endswith("\n\n![Verdicts](verdicts.png)\n\n![Training losses](losses.png)\n\n![Scores](scores.png)\n")
