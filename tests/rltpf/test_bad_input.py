@@ -437,7 +437,9 @@ ARGUMENTS = [
         "folder: nothing to report: it has no metrics.json or log_history.jsonl of a run",
     ),
     Bad(
-        "report of nothing", "report folder", "folder: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run"
+        "report of nothing",
+        "report folder",
+        "folder: nothing to report: it has no data/, sft/, dpo/, eval/ or rewrite/ of a run",
     ),
 ]
 
@@ -712,7 +714,8 @@ VALIDATION = [
         "config validate x.yaml no.yaml",
         [
             "x.yaml (for `rltpf evaluate`): benchmark: should be 'gsm8k', 'multiarith', 'svamp', 'asdiv', 'aqua', "
-            "'math', 'math500', 'aime24', 'amc23', 'olympiadbench' or 'jsonl', and is 'gsm' (did you mean 'gsm8k'?)",
+            "'math', 'math500', 'aime24', 'amc23', 'olympiadbench', 'repro', 'repro_originals' or 'jsonl', and is "
+            "'gsm' (did you mean 'gsm8k'?)",
             "x.yaml (for `rltpf evaluate`): dataset.limit: should be greater than or equal to 1, and is 0",
             "x.yaml (for `rltpf evaluate`): llm.modell: unknown key (did you mean 'model'?)",
             "no.yaml: No such file or directory: a config is a YAML file",
