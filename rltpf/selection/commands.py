@@ -26,22 +26,24 @@ def register(subparsers: Any) -> None:
 
 
 def run_select(args: argparse.Namespace, overrides: list[str]) -> int:
-    from rltpf.config import dump, load
+    from rltpf.config import load
     from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
     from rltpf.selection.config import SelectConfig
+    from rltpf.selection.dry_run import show
     from rltpf.selection.rows import measure, ranking, read_selections, select_rows, selected
 
     config = load(SelectConfig, args.config, overrides)
     problems = read_rows(args.input, ("question",), ranking)
     refuse_output(args.output)
     if args.dry_run:
-        print(dump(config))
-        return 0
+        return show(config, problems[0])
     with RunDirectory.open(config.output_dir, config, "select", args.overwrite) as run:
         code = asyncio.run(select_rows(config, run, problems))
         found = read_selections(run, problems)
         rows = (selected(config.rule, problem, found[problem.id]) for problem in problems if problem.id in found)
         write_rows(rows, args.output)
         measure(run, problems, found)
+        if code == 0:
+            run.finish()
         return code

@@ -2,11 +2,13 @@
 
 A candidate in rank order is formalised until one elaborates; no further formaliser call is made. Its statement is the
 base, and the other candidates' are edits of it: their term in the slot of the answer (R1), or what the rewriter's
-function writes (R2). Paper: "Formalize Once, Edit the Rest"; specification: base_rpe, A3 to A10.
+function writes (R2). Only a candidate for which neither gives a text is formalised by itself in the end. Paper:
+"Formalize Once, Edit the Rest"; specification: base_rpe, A3 to A10.
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,10 +22,11 @@ from rltpf.llm.structured import MalformedReply, complete_json
 from rltpf.prover.lean_text import LeanBlockError, extract_lean
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
-from rltpf.prover.traps import TRUNCATION
+from rltpf.prover.traps import REJECTED, TRUNCATION
 from rltpf.records import Record
 from rltpf.selection.candidates import plain, term, without_repeats
 from rltpf.selection.choice import Judged, Route
+from rltpf.selection.credit import doubt, uncontradicted, without_refutations
 from rltpf.selection.fill import Fill, FillError, fill
 from rltpf.selection.statement import Place, Statement, StatementError, places, read_statement, substitute
 
@@ -111,6 +114,7 @@ class _Problem:
         self._candidates = without_repeats(candidates)
         self._model = _Counting(selector._model)
         self._seconds = 0.0
+        self._own: dict[str, Judged] = {}
 
     async def judge(self) -> Selection:
         attempts: list[Judged] = []
@@ -123,14 +127,14 @@ class _Problem:
         if base is not None:
             judged = await self._edited(base, dataclasses.replace(attempts[base], route="base"))
         if self._selector._prove:
-            judged = [await self._proved(item) for item in judged]
+            judged = uncontradicted([await self._proved(item) for item in judged])
+            if base is not None and judged[base].reason in REJECTED:
+                judged = without_refutations(judged)
         calls, independent = dict(self._model.calls), list[Judged]()
         if self._selector._independent:
-            # What was formalised on the way to the base is known already.
-            rest = [await self._formalised(candidate) for candidate in self._candidates[len(attempts) :]]
-            independent = [*attempts, *rest]
+            independent = [await self._formalised(candidate) for candidate in self._candidates]
             if self._selector._prove:
-                independent = [await self._proved(item) for item in independent]
+                independent = uncontradicted([await self._proved(item) for item in independent])
         return Selection(
             self._identity,
             tuple(judged),
@@ -143,6 +147,12 @@ class _Problem:
         )
 
     async def _formalised(self, candidate: str) -> Judged:
+        """The candidate with a statement of its own; the formaliser is asked once for each."""
+        if candidate not in self._own:
+            self._own[candidate] = await self._formalise(candidate)
+        return self._own[candidate]
+
+    async def _formalise(self, candidate: str) -> Judged:
         request = self._request("formaliser", "formalise", answer=candidate, library=self._selector._prover.library)
         reply = await self._model.complete(request)
         try:
@@ -163,13 +173,18 @@ class _Problem:
         if left:
             written |= await self._rewritten(statement, own.candidate, left)
         # Many proofs are tried for them: only where an edit may need them.
-        edits = [item for item in written.values() if item.statement and _may_be_cut_off(item)]
+        edits = [item for item in written.values() if _may_be_cut_off(item)]
         flags = await self._selector._prover.traps(own.statement) if edits else ()
         judged = []
         for candidate in self._candidates:
-            item = written.get(candidate, Judged(candidate))
-            # The base is no edit of itself, whatever a rewriter makes of it.
-            judged.append(own if candidate == own.candidate else await self._checked(item, flags))
+            item = written.get(candidate)
+            if candidate == own.candidate:
+                # The base is no edit of itself, whatever a rewriter makes of it.
+                judged.append(own)
+            elif item is None:
+                judged.append(await self._formalised(candidate))
+            else:
+                judged.append(await self._checked(item, flags))
         return judged
 
     async def _slots(self, statement: Statement, answer: str) -> tuple[Route, Sequence[Place]]:
@@ -190,12 +205,13 @@ class _Problem:
         return "chosen", [found[number - 1] for number in sorted(set(reply.places))]
 
     async def _rewritten(self, statement: Statement, answer: str, candidates: Sequence[str]) -> dict[str, Judged]:
+        """What the rewriter's function writes; a candidate is missing where it writes nothing that can be used."""
         fault = ""
         for number in range(REWRITES):
             request = self._request("rewriter", "rewrite", answer=answer, statement=statement.text, fault=fault)
             try:
                 reply = await complete_json(self._model, request.sample(number), Fill.model_validate, tries=1)
-                texts = fill(statement, answer, reply, candidates)
+                texts = await asyncio.to_thread(fill, statement, answer, reply, candidates)
             except (MalformedReply, FillError) as error:
                 fault = str(error)
                 continue
@@ -204,13 +220,11 @@ class _Problem:
                 for candidate, text in zip(candidates, texts, strict=True)
                 if text is not None
             }
-        return {candidate: Judged(candidate, reason=f"no usable rewriting: {fault}") for candidate in candidates}
+        return {}
 
     async def _checked(self, item: Judged, base_flags: Sequence[str] = ()) -> Judged:
         """The candidate with Lean's word on its statement. One whose operations are cut off where the base's are not,
         such as 1/2 in the place of a natural number, means another answer than its candidate."""
-        if not item.statement:
-            return item
         report = self._counted(await self._selector._prover.elaborates(item.statement))
         if not report.verified:
             return dataclasses.replace(
@@ -226,10 +240,17 @@ class _Problem:
         if not item.elaborates:
             return item
         if self._counted(await self._selector._prover.prove(item.statement)).verified:
-            return dataclasses.replace(item, proof="proved")
+            reason = doubt(item) or await self._leak(item)
+            return dataclasses.replace(item, proof="open" if reason else "proved", reason=reason)
         refuted = self._counted(await self._selector._prover.refute(item.statement))
         # False for a truncated operation alone: the candidate may be right.
-        return dataclasses.replace(item, proof="refuted" if refuted.verified and not refuted.flags else "open")
+        false = refuted.verified and not refuted.flags
+        return dataclasses.replace(item, proof="refuted" if false else "open")
+
+    async def _leak(self, item: Judged) -> str:
+        """The trap for which a proof of the statement is worth nothing; empty where there is none."""
+        traps = await self._selector._prover.traps(item.statement)
+        return next((trap for trap in traps if trap in REJECTED), "")
 
     def _counted(self, report: Report) -> Report:
         self._seconds += report.seconds

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from rltpf.prover.lean_text import scan
 from rltpf.prover.slots import names
+from rltpf.selection import arithmetic
 
 _NAME = r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*"
 _TOKEN = re.compile(rf"\d+(?:\.\d+)?|{_NAME}|:=|<->|->|<=|>=|/\\|\\/|=>|\S")
@@ -25,6 +26,7 @@ _EQUALITIES = names("= ↔ <->")
 _ENDS = _EQUALITIES | names(r"≠ < > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; , ( ) { } [ ] ⟨ ⟩")
 _PARTS = names("; , { } [ ] ⟨ ⟩")
 # A number after one of these is part of a type, or no argument.
+_LONGEST_OPERAND = 24
 _NO_FUNCTIONS = names("Fin ZMod BitVec Vector Matrix EuclideanSpace fun let have if then else in mod")
 
 
@@ -116,6 +118,23 @@ def places(statement: Statement, answer: str) -> list[Place]:
         sure = bool({before, after} & _EQUALITIES) and {before, after} <= _ENDS - _PARTS
         found.append(Place(tokens[first].start, tokens[last - 1].end, sure))
     return found
+
+
+def holds(statement: Statement, answer: str) -> bool:
+    """Whether the goal has the answer, a Lean term, as a whole operand, be it written in another way: 0.5 for 1 / 2."""
+    value = arithmetic.value(answer)
+    if value is None:
+        return bool(places(statement, answer))
+    tokens = statement.tokens
+    for first, token in enumerate(tokens):
+        before = tokens[first - 1].text if first else ":"
+        if not (before in _ENDS or _is_function(before)):
+            continue
+        for last in range(first, min(len(tokens), first + _LONGEST_OPERAND)):
+            after = tokens[last + 1].text if last + 1 < len(tokens) else ":="
+            if after in _ENDS and arithmetic.value(statement.text[token.start : tokens[last].end]) == value:
+                return True
+    return False
 
 
 def _is_function(token: str) -> bool:

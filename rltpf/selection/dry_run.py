@@ -1,0 +1,27 @@
+"""`--dry_run`: the resolved config and the first prompt of each role, before anything is spent."""
+
+from __future__ import annotations
+
+from rltpf.config import dump
+from rltpf.prover.cascade import library_of
+from rltpf.prover.toolchains import header_of
+from rltpf.selection.config import SelectConfig
+from rltpf.selection.prompting import PROMPTS
+from rltpf.selection.rows import Ranked
+
+_ROLES = {"formaliser": "formalise", "judge": "place", "rewriter": "rewrite"}
+
+
+def show(config: SelectConfig, first: Ranked) -> int:
+    """Print what a selection would start with; the exit code."""
+    print(dump(config))
+    known = {
+        "question": first.row["question"],
+        "answer": first.candidates[0],
+        "library": library_of(header_of(config.prover)),
+        "fault": "",
+    }
+    for role, name in _ROLES.items():
+        for message in PROMPTS.sketch(name, **known):
+            print(f"--- {role}: {name}, version {PROMPTS.versions[name]} ({message.role})\n{message.content}\n")
+    return 0
