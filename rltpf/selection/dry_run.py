@@ -5,15 +5,15 @@ from __future__ import annotations
 from rltpf.config import dump
 from rltpf.prover.cascade import library_of
 from rltpf.prover.toolchains import header_of
-from rltpf.selection.config import SelectConfig
+from rltpf.selection.config import ScribeConfig, SelectConfig
 from rltpf.selection.prompting import PROMPTS
 from rltpf.selection.rows import Ranked
 
 _ROLES = {"formaliser": "formalise", "judge": "place", "rewriter": "rewrite"}
 
 
-def show(config: SelectConfig, first: Ranked) -> int:
-    """Print what a selection would start with; the exit code."""
+def show(config: SelectConfig | ScribeConfig, first: Ranked) -> int:
+    """Print what a run would start with; the exit code."""
     print(dump(config))
     known = {
         "question": first.row["question"],
@@ -22,6 +22,8 @@ def show(config: SelectConfig, first: Ranked) -> int:
         "fault": "",
     }
     for role, name in _ROLES.items():
+        if role == "judge" and isinstance(config, ScribeConfig):
+            continue
         for message in PROMPTS.sketch(name, **known):
             print(f"--- {role}: {name}, version {PROMPTS.versions[name]} ({message.role})\n{message.content}\n")
     return 0

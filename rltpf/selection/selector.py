@@ -20,6 +20,7 @@ from rltpf.errors import RunError
 from rltpf.llm.model import ChatModel, Completion, Message, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
 from rltpf.prover.lean_text import LeanBlockError, extract_lean
+from rltpf.prover.process import ENDED
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED, TRUNCATION
@@ -78,7 +79,7 @@ class Selector:
     ) -> None:
         self._model = model
         self._prover = prover
-        self._sampling = sampling
+        self.sampling = sampling
         self._messages = messages
         self._prove = prove
         self._independent = independent
@@ -86,6 +87,14 @@ class Selector:
     async def judge(self, identity: str, question: str, candidates: Sequence[str]) -> Selection:
         """Judge the candidates; raises `NoVerdict`, and `ModelError` where a model gave no reply."""
         return await _Problem(self, identity, question, candidates).judge()
+
+    async def attempts(self, question: str, candidates: Sequence[str]) -> Sequence[Judged]:
+        """What the formaliser wrote for each candidate in turn, up to the first whose statement elaborates."""
+        return await _Problem(self, "", question, candidates).attempts()
+
+    async def checked(self, base: str, item: Judged) -> Judged:
+        """An edit of the base statement, with Lean's word on it."""
+        return await _Problem(self, "", "", []).checked_edit(base, item)
 
 
 class _Counting:
@@ -117,11 +126,7 @@ class _Problem:
         self._own: dict[str, Judged] = {}
 
     async def judge(self) -> Selection:
-        attempts: list[Judged] = []
-        for candidate in self._candidates:
-            attempts.append(await self._formalised(candidate))
-            if attempts[-1].elaborates:
-                break
+        attempts = await self.attempts()
         base = len(attempts) - 1 if attempts and attempts[-1].elaborates else None
         judged = [Judged(candidate) for candidate in self._candidates]
         if base is not None:
@@ -145,6 +150,18 @@ class _Problem:
             tuple(independent),
             self._model.calls["formaliser"] if self._selector._independent else 0,
         )
+
+    async def attempts(self) -> list[Judged]:
+        attempts: list[Judged] = []
+        for candidate in self._candidates:
+            attempts.append(await self._formalised(candidate))
+            if attempts[-1].elaborates:
+                break
+        return attempts
+
+    async def checked_edit(self, base: str, item: Judged) -> Judged:
+        flags = await self._selector._prover.traps(base) if _may_be_cut_off(item) else ()
+        return await self._checked(item, flags)
 
     async def _formalised(self, candidate: str) -> Judged:
         """The candidate with a statement of its own; the formaliser is asked once for each."""
@@ -239,10 +256,11 @@ class _Problem:
     async def _proved(self, item: Judged) -> Judged:
         if not item.elaborates:
             return item
-        if self._counted(await self._selector._prover.prove(item.statement)).verified:
+        report = self._tried(await self._selector._prover.prove(item.statement))
+        if report.verified:
             reason = doubt(item) or await self._leak(item)
             return dataclasses.replace(item, proof="open" if reason else "proved", reason=reason)
-        refuted = self._counted(await self._selector._prover.refute(item.statement))
+        refuted = self._tried(await self._selector._prover.refute(item.statement))
         # False for a truncated operation alone: the candidate may be right.
         false = refuted.verified and not refuted.flags
         return dataclasses.replace(item, proof="refuted" if false else "open")
@@ -252,6 +270,12 @@ class _Problem:
         traps = await self._selector._prover.traps(item.statement)
         return next((trap for trap in traps if trap in REJECTED), "")
 
+    def _tried(self, report: Report) -> Report:
+        """The report of a proof that was tried. A statement that elaborates and at whose proof Lean dies, each time it
+        is tried, is open: else a number that is too large to be calculated would keep its problem without an end."""
+        died = report.reason == "crash" and report.detail.startswith(ENDED)
+        return report if died else self._counted(report)
+
     def _counted(self, report: Report) -> Report:
         self._seconds += report.seconds
         if report.status == "infra":
@@ -260,7 +284,7 @@ class _Problem:
 
     def _request(self, role: str, prompt: str, **values: Any) -> Request:
         messages = self._selector._messages(prompt, question=self._question, **values)
-        return Request(role, messages, self._selector._sampling(role))
+        return Request(role, messages, self._selector.sampling(role))
 
 
 def _may_be_cut_off(item: Judged) -> bool:

@@ -45,8 +45,8 @@ class Token:
 class Place:
     """Where the base answer stands in a statement: its characters, and whether it is surely a slot of the answer.
 
-    It is sure as one side of an equation; in a binder, as a bound, a part of a tuple or set, or the argument of a function
-    it may be a given of the problem, or a part of an answer that is more.
+    It is sure as one side of an equation; in a binder, as a bound, a part of a tuple or set, or the argument of a
+    function it may be a given of the problem, or a part of an answer that is more.
     """
 
     start: int

@@ -38,7 +38,7 @@ from rltpf.records import content_id
 from rltpf.selection import tables
 from rltpf.selection.candidates import term, value_of
 from rltpf.selection.metrics import Scored, summarise
-from rltpf.selection.selector import Selector
+from rltpf.selection.selector import NoVerdict, Selector
 
 K = 8
 MOST_CALLS = 1.25
@@ -119,13 +119,21 @@ async def run(args: argparse.Namespace) -> int:
         selector = Selector(model, prover, lambda role: Sampling(), plain_messages, True, True)
         scored: list[Scored] = []
 
-        async def judge(item: tuple[int, str]) -> Scored:
+        async def judge(item: tuple[int, str]) -> Scored | None:
             turn, name = item
             problem = by_question[name]
-            found = await selector.judge(name, name, candidates(problem, turn))
+            try:
+                found = await selector.judge(name, name, candidates(problem, turn))
+            except NoVerdict as error:
+                print(f"{name}: left out: {error}")
+                return None
             return Scored(found, problem.informal_answer)
 
-        await pipeline.run(enumerate(by_question), judge, scored.append, concurrency=2 * args.workers)
+        def keep(one: Scored | None) -> None:
+            if one is not None:
+                scored.append(one)
+
+        await pipeline.run(enumerate(by_question), judge, keep, concurrency=2 * args.workers)
     finally:
         await prover.close()
     metrics = summarise(scored, {"value": lambda candidate, gold: value_of(candidate) == value_of(gold)})
