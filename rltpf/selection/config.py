@@ -16,12 +16,13 @@ class SelectConfig(Config):
     output_dir: Path
     """Run directory; a selection that was stopped continues here."""
     llm: LLMConfig
-    """The formaliser; the judge, which says where an answer stands; and the rewriter."""
+    """The formaliser; the judge, which says where an answer stands; the rewriter; and the checker for the majority."""
     prover: ProverConfig = ProverConfig()
     """The Lean that judges."""
     rule: Literal["first", "proof", "majority"] = "proof"
     """Which candidate is selected: the first whose statement elaborates; the first that is proved, refuted ones left
-    out; or the most frequent value among those. Only the first needs no proofs."""
+    out; or the most frequent value among those whose statement a model, the checker, finds to say what the problem says
+    (FANS). Only the first needs no proofs."""
     independent: bool = False
     """Whether every candidate is formalised by itself too, as a control: as many formaliser calls as candidates."""
     seed: int = 42

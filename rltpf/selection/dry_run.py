@@ -9,7 +9,7 @@ from rltpf.selection.config import ScribeConfig, SelectConfig
 from rltpf.selection.prompting import PROMPTS
 from rltpf.selection.rows import Ranked
 
-_ROLES = {"formaliser": "formalise", "judge": "place", "rewriter": "rewrite"}
+_ROLES = {"formaliser": "formalise", "judge": "place", "rewriter": "rewrite", "checker": "consistent"}
 
 
 def show(config: SelectConfig | ScribeConfig, first: Ranked) -> int:
@@ -21,8 +21,11 @@ def show(config: SelectConfig | ScribeConfig, first: Ranked) -> int:
         "library": library_of(header_of(config.prover)),
         "fault": "",
     }
+    unasked = {"judge", "checker"} if isinstance(config, ScribeConfig) else set[str]()
+    if isinstance(config, SelectConfig) and config.rule != "majority":
+        unasked = {"checker"}
     for role, name in _ROLES.items():
-        if role == "judge" and isinstance(config, ScribeConfig):
+        if role in unasked:
             continue
         for message in PROMPTS.sketch(name, **known):
             print(f"--- {role}: {name}, version {PROMPTS.versions[name]} ({message.role})\n{message.content}\n")

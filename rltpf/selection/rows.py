@@ -70,7 +70,8 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
     run.begin(prover.toolchain_id)
     selections = run.journal("selections")
     sampling = partial(config.llm.sampling, seed=config.seed)
-    selector = Selector(model, prover, sampling, messages, config.rule != "first", config.independent)
+    prove, compare = config.rule != "first", config.rule == "majority"
+    selector = Selector(model, prover, sampling, messages, prove, config.independent, compare)
     unfinished: list[Failure] = []
 
     async def judge(problem: Ranked) -> Selection | None:

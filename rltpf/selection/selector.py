@@ -25,7 +25,7 @@ from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED, TRUNCATION
 from rltpf.records import Record
-from rltpf.selection.candidates import plain, term, without_repeats
+from rltpf.selection.candidates import plain, term, value_of, without_repeats
 from rltpf.selection.choice import Judged, Route
 from rltpf.selection.credit import doubt, uncontradicted, without_refutations
 from rltpf.selection.fill import Fill, FillError, fill
@@ -37,6 +37,13 @@ REWRITES = 3
 
 class NoVerdict(RunError):
     """Lean gave no verdict on a statement: the problem is taken up again by the next start."""
+
+
+class _Consistency(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reasons: str
+    consistent: bool
 
 
 class _Places(BaseModel):
@@ -76,6 +83,7 @@ class Selector:
         messages: Callable[..., tuple[Message, Message]],
         prove: bool,
         independent: bool,
+        compare: bool = False,
     ) -> None:
         self._model = model
         self._prover = prover
@@ -83,6 +91,7 @@ class Selector:
         self._messages = messages
         self._prove = prove
         self._independent = independent
+        self._compare = compare
 
     async def judge(self, identity: str, question: str, candidates: Sequence[str]) -> Selection:
         """Judge the candidates; raises `NoVerdict`, and `ModelError` where a model gave no reply."""
@@ -121,6 +130,7 @@ class _Problem:
         self._identity = identity
         self._question = question
         self._candidates = without_repeats(candidates)
+        self._votes = Counter(map(value_of, candidates))
         self._model = _Counting(selector._model)
         self._seconds = 0.0
         self._own: dict[str, Judged] = {}
@@ -135,21 +145,26 @@ class _Problem:
             judged = uncontradicted([await self._proved(item) for item in judged])
             if base is not None and judged[base].reason in REJECTED:
                 judged = without_refutations(judged)
+        judged = await self._compared(judged)
         calls, independent = dict(self._model.calls), list[Judged]()
         if self._selector._independent:
             independent = [await self._formalised(candidate) for candidate in self._candidates]
             if self._selector._prove:
                 independent = uncontradicted([await self._proved(item) for item in independent])
+            independent = await self._compared(independent)
         return Selection(
             self._identity,
-            tuple(judged),
+            self._counted_votes(judged),
             base,
             tuple(attempts),
             calls,
             round(self._seconds, 3),
-            tuple(independent),
+            self._counted_votes(independent),
             self._model.calls["formaliser"] if self._selector._independent else 0,
         )
+
+    def _counted_votes(self, judged: Sequence[Judged]) -> tuple[Judged, ...]:
+        return tuple(dataclasses.replace(item, votes=self._votes[value_of(item.candidate)]) for item in judged)
 
     async def attempts(self) -> list[Judged]:
         attempts: list[Judged] = []
@@ -264,6 +279,20 @@ class _Problem:
         # False for a truncated operation alone: the candidate may be right.
         false = refuted.verified and not refuted.flags
         return dataclasses.replace(item, proof="refuted" if false else "open")
+
+    async def _compared(self, judged: list[Judged]) -> list[Judged]:
+        """The candidates; those that are proved with a model's word on whether problem and statement say the same."""
+        if not self._selector._compare:
+            return judged
+        return [await self._consistent(item) if item.is_proved else item for item in judged]
+
+    async def _consistent(self, item: Judged) -> Judged:
+        request = self._request("checker", "consistent", answer=item.candidate, statement=item.statement)
+        try:
+            reply = await complete_json(self._model, request, _Consistency.model_validate)
+        except MalformedReply:
+            return dataclasses.replace(item, consistent=False)
+        return dataclasses.replace(item, consistent=reply.consistent)
 
     async def _leak(self, item: Judged) -> str:
         """The trap for which a proof of the statement is worth nothing; empty where there is none."""
