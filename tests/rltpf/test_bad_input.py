@@ -699,7 +699,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', "
-        "'quality', 'evaluate', 'select', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
+        "'quality', 'evaluate', 'select', 'scribe', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
         "(see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
@@ -939,6 +939,6 @@ def test_valid_files_are_told_beside_bad_ones(tmp_path: Path, capsys: pytest.Cap
     prepare(TABLE[0], tmp_path)
     assert run(["config", "validate", "c.yaml", "j.yaml"]) == 2
     assert capsys.readouterr() == (
-        "j.yaml: valid for `rltpf judge` and `rltpf quality compare` and `rltpf select`\n",
+        "j.yaml: valid for `rltpf judge` and `rltpf quality compare` and `rltpf select` and `rltpf scribe`\n",
         "c.yaml: is empty: write `key: value` lines\n",
     )
