@@ -3,7 +3,7 @@ functions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -11,6 +11,7 @@ import yaml
 import rltpf
 from data_gen.config import GenerateConfig
 from data_gen.export import COLUMNS
+from rltpf import markdown as md
 from rltpf.datasets import public_name
 
 _ROLES = ("formaliser", "back_translator", "judge", "solver")
@@ -46,7 +47,7 @@ def card(config: GenerateConfig, metrics: Mapping[str, Any]) -> str:
     sections = [
         f"---\n{yaml.safe_dump(_metadata(config, rows), sort_keys=False)}---",
         _OPENING,
-        _table(
+        md.table(
             ("data set", "rows", "columns for TRL", "holds"),
             [
                 (kind, f"{rows[kind]:,}", ", ".join(f"`{c}`" for c in COLUMNS[kind]), _CONTENTS[kind])
@@ -56,7 +57,7 @@ def card(config: GenerateConfig, metrics: Mapping[str, Any]) -> str:
         "## How they were made",
         _origin(config, metrics),
         "## What became of questions and answers",
-        _table(("", "count"), _counts(metrics)),
+        md.table(("", "count"), _counts(metrics)),
         *_lengths(metrics["lengths"]),
         "## How to check them again",
         _CHECKING,
@@ -124,9 +125,4 @@ def _lengths(lengths: Mapping[str, Any]) -> list[str]:
     longer = (
         "{chosen_longer:,} chosen answers have more words than the rejected one, and {rejected_longer:,} have fewer."
     )
-    return ["## Lengths in `dpo`", _table(("", *columns), spread), longer.format(**lengths)]
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return ["## Lengths in `dpo`", md.table(("", *columns), spread), longer.format(**lengths)]

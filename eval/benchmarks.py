@@ -52,6 +52,9 @@ BENCHMARKS = {
         Benchmark("aime24", 1, "aime"),
         Benchmark("amc23", 1, "amc"),
         Benchmark("olympiadbench", 1, "olympiadbench", expression_prompt),
+        # Of one set, asked in the same words, so that nothing but the problem differs.
+        Benchmark("repro", 1, "repro", expression_prompt),
+        Benchmark("repro_originals", 1, "repro_originals", expression_prompt),
         Benchmark("jsonl", 1, None),
     )
 }

@@ -60,13 +60,22 @@ def register(subparsers: Any) -> None:
     rpe.set_defaults(run=run_rpe)
     report = subparsers.add_parser(
         "report",
-        help="one page with plots about a run, or a table that compares several",
-        description="Reads data/, sft/, dpo/ and eval/NAME/ of a run folder, whichever are there, and writes report.md "
-        "and plots/*.png into it. Of several folders, which may also be runs of one command each (generate, train, "
-        "evaluate), it prints one table and writes nothing.",
-        epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft",
+        help="one page with plots about a run, or a table and plots that compare several",
+        description="Reads data/, sft/, dpo/, eval/NAME/, rewrite/, rewritten/NAME/ and sensitivity/ of a run folder, "
+        "whichever are there, and writes report.md and plots/*.png into it. Of several folders, which may also be runs "
+        "of one command each (generate, train, evaluate, rewrite), it prints one table, and writes it with plots where "
+        "--output says so.",
+        epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft --output runs/gsm8k",
     )
     report.add_argument("run_dirs", metavar="RUN_DIR", nargs="+", help="folder of a run")
+    report.add_argument("--output", metavar="DIR", help="of several runs: where comparison.md and its plots go")
+    report.add_argument(
+        "--report_to",
+        choices=("none", "wandb"),
+        default="none",
+        help="wandb: report data, evaluations and rewritings to Weights & Biases, linked to their trainings "
+        "(default: none)",
+    )
     report.set_defaults(run=run_report)
 
 
@@ -77,8 +86,8 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf import config
 
     if args.list:
-        from eval import markdown
         from eval.benchmarks import listing
+        from rltpf import markdown
 
         print(markdown.table(("benchmark", "version", "columns of its rows"), listing()))
         return 0
@@ -93,14 +102,9 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
 
 def run_sensitivity(args: argparse.Namespace, overrides: list[str]) -> int:
     """Compare and write; the exit code."""
-    import json
     from pathlib import Path
 
-    from eval import sections
-    from eval.confounds import measure
-    from eval.pairs import match, read_set
-    from eval.plots import draw_sensitivity
-    from eval.sensitivity import compare, correlations, mean_drops
+    from eval.sensitivity_page import write
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
 
@@ -112,18 +116,8 @@ def run_sensitivity(args: argparse.Namespace, overrides: list[str]) -> int:
         if not name or not equals or len(parts) != 2 or name in scores:
             raise InputError(f"--scores {given}: has to be NAME=ORIGINALS,REWRITINGS, with a name for each model")
         scores[name] = (Path(parts[0]), Path(parts[1]))
-    scored, pairs = match(read_set(Path(args.set)), scores, f"correct_{args.verdict}")
-    compared = compare(scored)
-    related = correlations(mean_drops(scored), {name: measure(pair) for name, pair in pairs.items()})
     output = Path(args.output)
-    output.mkdir(parents=True, exist_ok=True)
-    found = {"verdict": args.verdict, "models": compared, "confounds": related}
-    (output / "sensitivity.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    draw_sensitivity(compared, output / "sensitivity.png")
-    parts = [sections.sensitivity(compared, "sensitivity.png"), sections.confounds(related)]
-    text = "\n\n".join(f"## {part.title}\n\n{part.body}" for part in parts)
-    (output / "sensitivity.md").write_text(f"# Sensitivity, {args.verdict}\n\n{text}\n", encoding="utf-8")
-    print(f"{parts[0].summary}\n{output / 'sensitivity.md'}")
+    print(f"{write(Path(args.set), scores, args.verdict, output)}\n{output / 'sensitivity.md'}")
     return 0
 
 
@@ -149,15 +143,29 @@ def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
     """Write a run's report and print its summary and place, or print how several compare; the exit code."""
     from pathlib import Path
 
-    from eval.comparison import compare
+    from eval import comparison
     from eval.report import write_report
+    from eval.wandb_report import publish
+    from rltpf import tracking
     from rltpf.cli import refuse_overrides
+    from rltpf.errors import InputError
 
     refuse_overrides(overrides)
-    if len(args.run_dirs) > 1:
-        print(compare([Path(folder) for folder in args.run_dirs]))
+    folders = [Path(folder) for folder in args.run_dirs]
+    if args.output and len(folders) == 1:
+        raise InputError("--output is for several runs: the report of one is in its own folder")
+    if args.report_to == "wandb":
+        tracking.check()
+        for run in map(comparison.read, folders):
+            for name in publish(run):
+                print(f"W&B: {name}")
+    if len(folders) > 1:
+        runs = [comparison.read(folder) for folder in folders]
+        print(comparison.table(runs))
+        if args.output:
+            print(f"\ncomparison: {comparison.write(runs, Path(args.output))}")
         return 0
-    path = write_report(Path(args.run_dirs[0]))
+    path = write_report(folders[0])
     print(path.read_text(encoding="utf-8").partition("\n## ")[0].rstrip())
     print(f"\nreport: {path}")
     return 0

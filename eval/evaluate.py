@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from eval import benchmarks, page, score
-from eval import markdown as md
 from eval.equivalence import MathVerifier
 from eval.lean_equivalence import compare
 from eval.settings import EvaluateConfig
+from rltpf import markdown as md
 from rltpf.config import dump
 from rltpf.errors import InputError, RunError
 from rltpf.llm import build_model
@@ -25,9 +24,7 @@ from rltpf.prover import build_prover
 from rltpf.prover.settings import ProverConfig
 from rltpf.records import Problem, canonical_json
 from rltpf.runs import RunDirectory, installed_versions, source_version
-
-_WEIGHTS = ("*.safetensors", "*.bin", "*.gguf", "adapter_config.json")
-_WEIGHTS_NOTE = "weights.json"
+from rltpf.weights import NOTE, digests
 
 
 def preview(config: EvaluateConfig) -> str:
@@ -138,7 +135,7 @@ async def _ask(
     model = build_model(config.llm, run.transcript)
     run.begin()
     if weights:
-        run.write(_WEIGHTS_NOTE, _pretty(weights))
+        run.write(NOTE, _pretty(weights))
     show_opening(run, config, "solver", [Message("user", benchmark.prompt(rows[0].question))])
     # Greedy replies need no seed, and a request with one would be another in the transcript.
     sampling = config.llm.sampling("solver", config.seed if config.samples > 1 else None)
@@ -155,23 +152,17 @@ def _weights(config: EvaluateConfig) -> dict[str, str]:
     folder = Path(config.llm.model)
     if config.llm.backend not in ("transformers", "vllm") or not folder.is_dir():
         return {}
-    files = sorted({path for pattern in _WEIGHTS for path in folder.glob(pattern)})
-    return {path.name: _digest(path) for path in files}
+    return digests(folder)
 
 
 def _refuse_other_weights(config: EvaluateConfig, run: RunDirectory, weights: Mapping[str, str]) -> None:
     """A transcript knows a local model by its folder alone: retrained weights would get their predecessors' score."""
-    note = run.path / _WEIGHTS_NOTE
+    note = run.path / NOTE
     if weights and note.exists() and json.loads(note.read_text(encoding="utf-8")) != weights:
         raise InputError(
             f"{run.path}: holds replies of other weights than those now in {config.llm.model}: "
             "pass --overwrite, or choose another output_dir"
         )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _pretty(value: Mapping[str, Any]) -> str:

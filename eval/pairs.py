@@ -11,37 +11,25 @@ from typing import Any
 from eval.confounds import Pair, tokens
 from eval.score import Sample, whole_rows
 from eval.sensitivity import Scored
-from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
+from rltpf.rows import check_texts, collect
 
 _TEXTS = ("original_question", "rewritten_question", "lean_proof")
-_MOST_FAULTS = 20
 
 
 def read_set(path: Path) -> list[dict[str, Any]]:
     """The rows of a rewritten set; raises `InputError` with a line for every row that is none."""
-    rows, faults = [], []
-    for place, row in read_jsonl(path):
-        if isinstance(row, str):
-            faults.append(f"{place}: {row}")
-        elif wrong := [name for name in _TEXTS if not isinstance(row.get(name), str)]:
-            faults.append(f"{place}: {wrong[0]} has to be a text, and is {row.get(wrong[0])!r}")
-        else:
-            rows.append(row)
-    if not rows and not faults:
-        faults.append(f"{path}: holds no rows")
-    if faults:
-        raise InputError(*faults[:_MOST_FAULTS])
-    return rows
+
+    def checked(row: dict[str, Any]) -> dict[str, Any]:
+        check_texts(row, _TEXTS)
+        return row
+
+    return collect(path, checked)
 
 
 def read_scores(folder: Path) -> dict[str, list[Sample]]:
-    """The samples of an evaluation by their question; raises `InputError` where the folder holds none."""
-    path = folder / "samples.jsonl"
-    try:
-        samples = [Sample.from_json(row) for _, row in read_jsonl(path) if isinstance(row, dict)]
-    except ValueError as error:
-        raise InputError(f"{path}: is not what `rltpf evaluate` writes: {' '.join(str(error).split())[:200]}") from None
+    """The samples of an evaluation by their question; raises `InputError` with a line for every row that is none."""
+    samples = collect(folder / "samples.jsonl", Sample.from_json)
     return {row[0].question: row for row in whole_rows(samples).values()}
 
 
@@ -51,7 +39,8 @@ def match(
     """For every model its score on each pair, and the pairs by their id.
 
     `scores` has the folders of each model's evaluations, on originals and on rewritings. Raises `InputError` where a
-    question of the set has no reply in one of them: a comparison over other pairs for each model would be none.
+    question of the set has no reply in one of them, since a comparison over other pairs for each model would be none,
+    and where a model was asked the two in other words.
     """
     scored: list[Scored] = []
     lengths: dict[str, tuple[list[float], list[float]]] = {_id(row): ([], []) for row in rows}
@@ -67,6 +56,12 @@ def match(
                 )
         if faults:
             continue
+        if len(asked := {_words(row[0]) for found in (originals, rewritten) for row in found.values()}) > 1:
+            faults.append(
+                f"{folders[0]}, {folders[1]}: ask in {len(asked)} ways, so that a change need not come from the "
+                "rewriting: evaluate both with the benchmarks repro_originals and repro, or both with jsonl"
+            )
+            continue
         for row in rows:
             replies = originals[row["original_question"]], rewritten[row["rewritten_question"]]
             shares = [fmean(bool(getattr(sample, verdict)) for sample in samples) for samples in replies]
@@ -76,6 +71,11 @@ def match(
     if faults:
         raise InputError(*faults)
     return scored, {_id(row): _pair(row, *lengths[_id(row)]) for row in rows}
+
+
+def _words(sample: Sample) -> str:
+    """How a question was asked."""
+    return sample.prompt.replace(sample.question, "{question}")
 
 
 def _id(row: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette: told apart by colour-blind readers too.
 VERIFIED, FALSE, ERROR, INK, BLUE = "#009E73", "#D55E00", "#C4C4C4", "#333333", "#0072B2"
+PALETTE = (BLUE, "#E69F00", VERIFIED, "#CC79A7", "#56B4E9", FALSE, ERROR)
+"""For series that have no colour of their own."""
 
 
 def curve(log_history: Sequence[Mapping[str, Any]], key: str) -> tuple[list[int], list[float]]:
@@ -231,3 +233,8 @@ def style(axes: Axes, title: str, x_label: str, y_label: str) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(colors=INK, labelsize=9)
+
+
+def plain(label: str) -> str:
+    """matplotlib reads what is between two dollars as TeX, and leaves out of the legend what begins with a line."""
+    return label.replace("$", r"\$").lstrip("_") or "-"

@@ -3,6 +3,9 @@
 RUN_DIR/data/            a generate run: metrics.json, answers.jsonl
 RUN_DIR/sft/, dpo/       trainings: log_history.jsonl
 RUN_DIR/eval/NAME/       evaluations: metrics.json, samples.jsonl
+RUN_DIR/rewrite/         a rewrite run: metrics.json
+RUN_DIR/rewritten/NAME/  evaluations on what it retained
+RUN_DIR/sensitivity/     how the two differ: sensitivity.json, sensitivity.png
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from pydantic import ValidationError
 from eval import plots, sections
 from eval.score import VERDICTS, Sample, whole_rows
 from eval.sections import Score, Section
+from eval.sensitivity_page import NUMBERS, PLOT
 from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
 
@@ -33,9 +37,15 @@ def write_report(run_dir: Path) -> Path:
     with written_by_us(run_dir / "{sft,dpo}" / "log_history.jsonl"):
         parts.append(_training(run_dir))
     with written_by_us(run_dir / "eval" / "*"):
-        parts.append(_scores(run_dir))
+        parts.append(_scores(run_dir / "eval", "Scores"))
+    with written_by_us(run_dir / "rewrite" / "metrics.json"):
+        parts.append(_rewriting(run_dir / "rewrite" / "metrics.json"))
+    with written_by_us(run_dir / "rewritten" / "*"):
+        parts.append(_scores(run_dir / "rewritten", "Scores on rewritten problems"))
+    with written_by_us(run_dir / "sensitivity" / NUMBERS):
+        parts.append(_sensitivity(run_dir / "sensitivity"))
     if all(isinstance(part, str) for part in parts):
-        raise InputError(f"{run_dir}: nothing to report: it has no data/, sft/, dpo/ or eval/ of a run")
+        raise InputError(f"{run_dir}: nothing to report: it has no data/, sft/, dpo/, eval/ or rewrite/ of a run")
     # What the data cost comes last: it is of less interest than what they were good for.
     parts.sort(key=lambda part: isinstance(part, Section) and part.title == "Cost of the data")
     found = [part for part in parts if isinstance(part, Section)]
@@ -86,10 +96,10 @@ def _training(run_dir: Path) -> Section | str:
     return sections.training(logs.get("sft"), logs.get("dpo"), "plots/training.png")
 
 
-def _scores(run_dir: Path) -> Section | str:
-    folders = [path.parent for path in (run_dir / "eval").glob("*/metrics.json")]
+def _scores(folder: Path, title: str) -> Section | str:
+    folders = [path.parent for path in folder.glob("*/metrics.json")]
     if not folders:
-        return "Scores: there is no `eval/NAME/metrics.json`."
+        return f"{title}: there is no `{folder.name}/NAME/metrics.json`."
     entries = []
     for folder in sorted(folders, key=lambda folder: (_ORDER.get(folder.name, len(_ORDER)), folder.name)):
         whole = whole_rows(Sample.from_json(row) for row in read_rows(folder / "samples.jsonl"))
@@ -98,7 +108,17 @@ def _scores(run_dir: Path) -> Section | str:
             for verdict in VERDICTS
         }
         entries.append(Score(folder.name, read_json(folder / "metrics.json"), right))
-    return sections.scores(entries)
+    return sections.scores(entries, title)
+
+
+def _rewriting(path: Path) -> Section | str:
+    return sections.rewriting(read_json(path)) if path.exists() else "Rewriting: there is no `rewrite/metrics.json`."
+
+
+def _sensitivity(folder: Path) -> Section | str:
+    if not (folder / NUMBERS).exists():
+        return f"Sensitivity: there is no `sensitivity/{NUMBERS}`."
+    return sections.sensitivity(read_json(folder / NUMBERS)["models"], f"{folder.name}/{PLOT}")
 
 
 @contextlib.contextmanager

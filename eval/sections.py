@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eval import markdown as md
 from eval.plots import by_iteration, curve, funnel
 from eval.score import paired_difference
+from rltpf import markdown as md
 
 PHASES = {
     "in": "questions in",
@@ -196,7 +196,7 @@ def training(sft: Sequence[Mapping[str, Any]] | None, dpo: Sequence[Mapping[str,
     return Section("Training", body, "; ".join(sentences) + ".")
 
 
-def scores(entries: Sequence[Score]) -> Section:
+def scores(entries: Sequence[Score], title: str = "Scores") -> Section:
     """The score table, and every pair of models on the same rows compared by their paired differences."""
     verdicts = [verdict for verdict in VERDICT_NAMES if any(verdict in entry.metrics["scores"] for entry in entries)]
     rows = [
@@ -204,7 +204,7 @@ def scores(entries: Sequence[Score]) -> Section:
             entry.name,
             f"{entry.metrics['benchmark']['name']} v{entry.metrics['benchmark']['version']}",
             entry.metrics["n"],
-            *(plus_minus(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
+            *(percent(entry.metrics["scores"].get(verdict)) for verdict in verdicts),
             f"{entry.metrics['no_answer']['strict']} / {entry.metrics['no_answer']['lenient']}",
             entry.metrics["cut_by_max_tokens"],
         )
@@ -216,16 +216,16 @@ def scores(entries: Sequence[Score]) -> Section:
     )  # fmt: skip
     parts = [
         md.table(header, rows),
-        "Greedy pass@1 in percent, with its standard error. *Strict* reads only the agreed forms of a final answer, "
-        "*lenient* falls back to the last number; both compare exactly. *Math-verify* compares the lenient reading as "
-        "mathematics."
+        "Greedy pass@1 in percent, with its standard error and 95 % interval. *Strict* reads only the agreed forms of "
+        "a final answer, *lenient* falls back to the last number; both compare exactly. *Math-verify* compares the "
+        "lenient reading as mathematics."
         + (" *RPE* compares it in Lean, where both answers are expressions." if "rpe" in verdicts else ""),
     ]
-    strict = ", ".join(f"{entry.name} {plus_minus(entry.metrics['scores']['strict'])} %" for entry in entries)
-    summary = f"Greedy pass@1, strict: {strict}."
+    strict = ", ".join(f"{entry.name} {percent(entry.metrics['scores']['strict'])}" for entry in entries)
+    summary = f"{title}, greedy pass@1, strict, in percent: {strict}."
     pairs = [pair for pair in itertools.combinations(entries, 2) if _comparable(*pair)]
     if not pairs:
-        return Section("Scores", "\n\n".join(parts), summary)
+        return Section(title, "\n\n".join(parts), summary)
     beyond = []
     lines = []
     for before, after in pairs:
@@ -249,15 +249,19 @@ def scores(entries: Sequence[Score]) -> Section:
         "Differences are paired by row, which is why their standard errors are not those of the table above. "
         + reading,
     ]
-    return Section("Scores", "\n\n".join(parts), f"{summary} {reading}")
+    return Section(title, "\n\n".join(parts), f"{summary} {reading}")
 
 
-def plus_minus(score: Mapping[str, Any] | None) -> str:
-    """A score in percent with its standard error, as a table has it; `-` for none."""
+def percent(score: Mapping[str, Any] | None) -> str:
+    """A score in percent as a table has it, with its standard error and 95 % interval; `-` for none.
+
+    Of few rows that are all wrong, or all right, the standard error is 0 and the interval wide.
+    """
     if score is None:
         return "-"
     error = "" if score["stderr"] is None else f" ± {100 * score['stderr']:.1f}"
-    return f"{100 * score['pass@1']:.1f}{error}"
+    low, high = score["interval_95"]
+    return f"{100 * score['pass@1']:.1f}{error} ({100 * low:.1f} to {100 * high:.1f})"
 
 
 def _comparable(one: Score, other: Score) -> bool:
@@ -289,6 +293,15 @@ def cost(metrics: Mapping[str, Any]) -> Section:
 
 def _priced(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row[:-1], "-" if row[-1] is None else f"{row[-1]:.4f}")
+
+
+def rewriting(metrics: Mapping[str, Any]) -> Section:
+    """What became of the candidates of a rewriting, by the stage and reason of their end."""
+    candidates = metrics["candidates"]
+    asked, kept = candidates["in"], candidates["kept"]
+    rows = [("retained", kept), *candidates["ended"].items(), ("all", asked)]
+    body = md.table(("what became of", "problems", "share"), [(name, n, md.share(n, asked)) for name, n in rows])
+    return Section("Rewriting", body, f"{asked} problems were rewritten and {kept} of them retained.")
 
 
 def sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], plot: str) -> Section:

@@ -23,7 +23,19 @@ class EvaluateConfig(Config):
     output_dir: Path
     """Run directory; a run that was killed continues here."""
     benchmark: Literal[
-        "gsm8k", "multiarith", "svamp", "asdiv", "aqua", "math", "math500", "aime24", "amc23", "olympiadbench", "jsonl"
+        "gsm8k",
+        "multiarith",
+        "svamp",
+        "asdiv",
+        "aqua",
+        "math",
+        "math500",
+        "aime24",
+        "amc23",
+        "olympiadbench",
+        "repro",
+        "repro_originals",
+        "jsonl",
     ] = "gsm8k"
     """What the rows are (`rltpf evaluate --list`); `jsonl`: the answer column is the gold answer, or what
     `dataset.preset` reads from it."""

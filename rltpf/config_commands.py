@@ -20,6 +20,7 @@ _TARGETS = {
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
     "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
     "pipeline": ("rltpf submit", "rltpf.submit:PipelineConfig"),
+    "scribe": ("rltpf scribe", "rltpf.selection.config:ScribeConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),
     "kto": ("rltpf train kto", ""),

@@ -1,4 +1,5 @@
-"""`rltpf demo`: the main job on real parts, from GSM8K questions to a trained and scored model.
+"""`rltpf demo`: the main job on real parts, from GSM8K questions to a trained and scored model,
+and to problems that no model has seen.
 
 Every step is a command of its own that a user could type; each continues where a killed one stopped, and a finished
 one is not done again.
@@ -16,6 +17,8 @@ from typing import Any
 from rltpf.errors import InputError
 
 RUN = Path("runs/demo")
+SCORES = {"demo_smollm2": "eval", "demo_rewritten": "rewritten"}
+"""The configs of the evaluations, and the folder of each in the run."""
 
 
 def register(subparsers: Any) -> None:
@@ -24,7 +27,8 @@ def register(subparsers: Any) -> None:
         "demo",
         help="data, training, scores and a report from real questions, real Lean and a small real model",
         description="Runs the whole job in runs/demo, from the root of a checkout: embedded Lean, data generation with "
-        "a replayed teacher, SFT, DPO, scores, report. Run again, it reuses what is there.",
+        "a replayed teacher, SFT, DPO, rewritten problems, scores on these and on their originals, report. Run again, "
+        "it reuses what is there.",
     )
     parser.set_defaults(run=run)
 
@@ -65,9 +69,13 @@ def _steps() -> list[tuple[str, list[str]]]:
         ("questions, answers, Lean's verdicts, data sets", generate),
         ("SFT on verified answers", _train("sft", model)),
         ("DPO on verified against refuted answers", _train("dpo", model, "--adapter_name_or_path", f"{RUN}/sft")),
-        ("scores of the base model", _evaluate("base", model)),
-        ("scores after SFT", _evaluate("sft", f"{RUN}/sft")),
-        ("scores after DPO", _evaluate("dpo", f"{RUN}/dpo")),
+        ("problems rewritten, each new answer proved", ["rltpf", "rewrite", "--config", "configs/rewrite/demo.yaml"]),
+        *(
+            (f"{name}: scores on {what}", _evaluate(name, folder, config))
+            for config, what in zip(SCORES, ("GSM8K", "the rewritten problems"), strict=True)
+            for name, folder in (("base", model), ("sft", f"{RUN}/sft"), ("dpo", f"{RUN}/dpo"))
+        ),
+        ("sensitivity to the rewriting", _sensitivity()),
         ("report", ["rltpf", "report", str(RUN)]),
     ]
 
@@ -79,8 +87,17 @@ def _train(kind: str, model: str, *extra: str) -> list[str]:
     ]
 
 
-def _evaluate(name: str, model: str) -> list[str]:
+def _evaluate(name: str, model: str, config: str) -> list[str]:
     return [
-        *("rltpf", "evaluate", "--config", "configs/evaluate/demo_smollm2.yaml"),
-        *("--llm.model", model, "--output_dir", f"{RUN}/eval/{name}"),
+        *("rltpf", "evaluate", "--config", f"configs/evaluate/{config}.yaml"),
+        *("--llm.model", model, "--output_dir", f"{RUN}/{SCORES[config]}/{name}"),
+    ]
+
+
+def _sensitivity() -> list[str]:
+    originals, rewritings = SCORES.values()
+    return [
+        *("rltpf", "sensitivity", f"{RUN}/rewrite/data/rewritten.jsonl", "--scores"),
+        *(f"{name}={RUN}/{originals}/{name},{RUN}/{rewritings}/{name}" for name in ("base", "sft", "dpo")),
+        *("--output", f"{RUN}/sensitivity"),
     ]

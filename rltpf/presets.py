@@ -13,7 +13,8 @@ from reprlib import repr as short
 from typing import Any, Literal, NamedTuple
 
 PresetName = Literal[
-    "gsm8k", "math", "math500", "svamp", "multiarith", "aqua", "asdiv", "aime", "amc", "olympiadbench"
+    "gsm8k", "math", "math500", "svamp", "multiarith", "aqua", "asdiv", "aime", "amc", "olympiadbench",
+    "repro", "repro_originals",
 ]  # fmt: skip
 
 
@@ -148,4 +149,6 @@ PRESETS: dict[PresetName, tuple[Layout, ...]] = {
     "aime": (Layout(("problem",), "answer", _INTEGER), Layout(("question",), "answer", _INTEGER)),
     "amc": (Layout(("problem",), "answer", _INTEGER), Layout(("question",), "answer", _INTEGER)),
     "olympiadbench": (Layout(("question",), "final_answer", Reader("a list of answers", listed)),),
+    "repro": (Layout(("rewritten_question",), "new_answer", _TEXT),),
+    "repro_originals": (Layout(("original_question",), "original_answer", _TEXT),),
 }

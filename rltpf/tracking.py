@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from rltpf.errors import InputError, RunError
 from rltpf.journal import write_atomically
+from rltpf.records import canonical_json, content_id
 
 PROJECT = "rltpf"
 _IDENTITY = "wandb.json"
@@ -71,16 +71,26 @@ class Tracker:
         """The run's page; None offline."""
         return None if self._run.offline else self._run.url
 
-    def dataset(self, name: str, facts: Mapping[str, Any], files: Sequence[Path] = ()) -> None:
-        """Log an artifact that says which data were used: `facts` as its metadata and as `dataset.json`, and files."""
-        import wandb
+    def produced(self, kind: str, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """Log an artifact, such as a `dataset` or a `model`, that this run made.
 
-        artifact = wandb.Artifact(re.sub(r"[^\w.-]", "-", name, flags=re.ASCII), type="dataset", metadata=dict(facts))
-        with artifact.new_file("dataset.json", encoding="utf-8") as file:
-            json.dump(facts, file, indent=1, ensure_ascii=False, sort_keys=True)
-        for path in files:
-            artifact.add_file(str(path))
-        self._run.log_artifact(artifact)
+        `identity`, such as its digest, names it and is its only content, so that runs which say the same of it are
+        linked; `facts` are its metadata.
+        """
+        self._run.log_artifact(_artifact(kind, identity, facts))
+
+    def used(self, kind: str, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        """As `produced`, of what this run was given."""
+        artifact = _artifact(kind, identity, facts)
+        # W&B cannot take an artifact offline: there the run logs the same one again, which links it to it, too.
+        if self._run.offline:
+            self._run.log_artifact(artifact)
+        else:
+            self._run.use_artifact(artifact)
+
+    def summarise(self, values: Mapping[str, Any]) -> None:
+        """Set the values that stand for the run where runs are compared."""
+        self._run.summary.update(dict(values))
 
     def table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Log rows as a table; message lists become readable text, other values that are no text or number JSON."""
@@ -121,6 +131,15 @@ def tracked(folder: Path, labels: Labels, config: Mapping[str, Any], resumed: bo
         failed = False
     finally:
         run.finish(exit_code=int(failed))
+
+
+def _artifact(kind: str, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> Any:
+    import wandb
+
+    artifact = wandb.Artifact(f"{kind}-{content_id(identity)}", type=kind, metadata=dict(facts))
+    with artifact.new_file(f"{kind}.json", encoding="utf-8") as file:
+        file.write(canonical_json(identity) + "\n")
+    return artifact
 
 
 def _read_identity(folder: Path) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval import markdown as md
 from eval.quality.metrics import row
+from rltpf import markdown as md
 
 _SETS = {"full": "All problems", "subset": "Problems that {first} rewrote"}
 _NUMBERS = ("well-defined, %", "feasible, %", "correct, %", "proved, %", "generation rate, %")

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.plots import INK, blank_figure, style
+from eval.plots import INK, PALETTE, blank_figure, plain, style
 from eval.quality.metrics import ALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#C4C4C4")
 _PANELS = (("well_defined", "Well-defined"), ("feasible", "Feasible"), ("correct", "Answer correct"))
 
 
@@ -61,15 +60,10 @@ def _bars(axes: Axes, title: str, levels: Sequence[str], series: Mapping[str, Se
     for number, (name, values) in enumerate(series.items()):
         places = [place + width * (number - (len(series) - 1) / 2) for place in range(len(levels))]
         bars = [(place, value) for place, value in zip(places, values, strict=True) if value is not None]
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = PALETTE[number % len(PALETTE)]
         drawn = axes.bar([place for place, _ in bars], [value for _, value in bars], width * 0.92, color=colour)
-        drawn.set_label(_plain(name))
+        drawn.set_label(plain(name))
         axes.bar_label(drawn, fmt="%.0f", fontsize=7, color=INK)
     axes.set_ylim(0, 108)
-    axes.set_xticks(range(len(levels)), [_plain(level) for level in levels])
+    axes.set_xticks(range(len(levels)), [plain(level) for level in levels])
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=9)
-
-
-def _plain(label: str) -> str:
-    """matplotlib reads what is between two dollars as TeX, and leaves out of the legend what begins with a line."""
-    return label.replace("$", r"\$").lstrip("_") or "-"

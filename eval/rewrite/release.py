@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eval.rewrite.records import Candidate
+from rltpf import markdown as md
 
 FILE = "rewritten.jsonl"
 
@@ -51,11 +52,14 @@ def proved_rows(candidates: Sequence[Candidate], header: str, toolchain: str) ->
 def card(metrics: dict[str, Any], source: str, toolchain: str, method: str) -> str:
     """The README of the data set's folder, with the front matter that `datasets` reads."""
     candidates = metrics["candidates"]
-    ends = "\n".join(f"| {end} | {count} |" for end, count in candidates["ended"].items())
-    levels = "\n".join(
-        f"| {row['level'] or 'all'} | {row['sampled']} | {row['retained']} | {100 * row['generation_rate']:.1f} % |"
-        for row in metrics["levels"]
+    levels = md.table(
+        ("stratum", "sampled", "retained", "generation rate"),
+        [
+            (row["level"] or "all", row["sampled"], row["retained"], f"{100 * row['generation_rate']:.1f} %")
+            for row in metrics["levels"]
+        ],
     )
+    ends = md.table(("where the others ended", "candidates"), list(candidates["ended"].items()))
     proving = method == "repro"
     what = "an answer that Lean proved" if proving else f"an answer that nobody proved (the baseline {method})"
     return f"""---
@@ -73,12 +77,8 @@ task_categories:
 `rltpf rewrite`, after *RePro: Proof-Verified Benchmark Rewriting* (arXiv:2609.00062). The licence of {source} holds for
 what is made of it.
 
-| stratum | sampled | retained | generation rate |
-| --- | --: | --: | --: |
 {levels}
 
-| where the others ended | candidates |
-| --- | --: |
 {ends}
 
 ## Fields

@@ -6,7 +6,7 @@ A pure function from facts to the text of `README.md`, in the place of the templ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from rltpf import __version__
+from rltpf import markdown as md
 from rltpf.train.options import Options
 from rltpf.train.provenance import Generation, Provenance
 
@@ -21,6 +22,7 @@ _SHOWN = (
     "loss", "eval_loss", "mean_token_accuracy", "rewards/chosen", "rewards/rejected", "rewards/accuracies",
     "rewards/margins",
 )  # fmt: skip
+_UNTITLED = ("", "")
 
 
 @dataclass(frozen=True)
@@ -100,28 +102,29 @@ def _loading(facts: Facts, name: str) -> str:
 
 
 def _data(data: Provenance) -> str:
-    rows = [("data set", f"`{data.name}`"), ("rows trained on", data.rows)]
+    rows = [("data set", md.code(data.name)), ("rows trained on", data.rows)]
     if data.sha256:
         rows.append(("SHA-256", f"`{data.sha256}`"))
-    if data.generation:
-        return f"{_table(rows)}\n\n{_origin(data.generation)}"
-    return (
-        f"{_table(rows)}\n\nIt does not lie in the folder of a generate run, so who judged the rows is not known here."
+    origin = (
+        _origin(data.generation)
+        if data.generation
+        else "It does not lie in the folder of a generate run, so who judged the rows is not known here."
     )
+    return f"{md.table(_UNTITLED, rows)}\n\n{origin}"
 
 
 def _origin(run: Generation) -> str:
     settings = run.settings
     rows: list[tuple[str, Any]] = [
-        ("seed problems", f"`{settings['dataset.path']}`"),
-        ("model that stated and answered them", f"`{settings['llm.model']}` ({settings['llm.backend']})"),
+        ("seed problems", md.code(settings["dataset.path"])),
+        ("model that stated and answered them", f"{md.code(settings['llm.model'])} ({settings['llm.backend']})"),
         ("Lean", run.toolchain or "not recorded"),
         ("rltpf", run.rltpf),
         ("started", run.time),
         ("seed", settings["seed"]),
         *run.counts.items(),
     ]
-    return f"Generated in `{run.folder}`, every answer judged by Lean step by step:\n\n{_table(rows)}"
+    return f"Generated in `{run.folder}`, every answer judged by Lean step by step:\n\n{md.table(('', ''), rows)}"
 
 
 def _metrics(log_history: Sequence[Mapping[str, Any]]) -> str:
@@ -133,7 +136,7 @@ def _metrics(log_history: Sequence[Mapping[str, Any]]) -> str:
             rows.append((name, f"{values[0]:.4g}", f"{values[-1]:.4g}"))
     if not rows:
         return "No step was logged."
-    return f"{steps} steps.\n\n" + _table(rows, ("metric", "first logged", "last logged"))
+    return f"{steps} steps.\n\n" + md.table(("metric", "first logged", "last logged"), rows)
 
 
 def _machine(facts: Facts) -> str:
@@ -146,8 +149,3 @@ def _command(facts: Facts) -> str:
     if facts.processes > 1:
         start = f"accelerate launch --num_processes {facts.processes} -m rltpf.train.{kind}"
     return f"{start} --config training_config.yaml --output_dir ANOTHER_FOLDER"
-
-
-def _table(rows: Iterable[Sequence[Any]], head: Sequence[str] = ("", "")) -> str:
-    lines = [head, (":--", *["--:"] * (len(head) - 1)) if any(head) else ("---",) * len(head), *rows]
-    return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)

@@ -58,10 +58,6 @@ class Provenance:
             },
         }
 
-    def files(self) -> list[Path]:
-        """The manifest of the generate run, where there is one."""
-        return [self.generation.folder / "manifest.json"] if self.generation else []
-
 
 def _generation(folder: Path) -> Generation | None:
     manifest = read_manifest(folder)

@@ -13,6 +13,7 @@ from rltpf.journal import write_atomically
 from rltpf.train.card import Facts, model_card
 from rltpf.train.folder import RunFolder, base_of, is_main_process
 from rltpf.train.provenance import Provenance
+from rltpf.weights import digests
 
 _SAMPLES = 20
 
@@ -45,9 +46,10 @@ def reported(folder: RunFolder, data: Provenance, rows: Sequence[dict[str, Any]]
     found = labels(folder)
     config = {**folder.options.published(), "dataset": data.facts(), "versions": folder.state["versions"]}
     with tracking.tracked(folder.path, found, config, resumed=folder.checkpoint() is not None) as tracker:
-        tracker.dataset(f"{found.group}-{found.job_type}-data", data.facts(), data.files())
+        tracker.used("dataset", {"sha256": data.sha256} if data.sha256 else {"name": data.name}, data.facts())
         tracker.table("samples/train", rows[:_SAMPLES])
         yield tracker
+        tracker.produced("model", digests(folder.path), {"folder": str(folder.path)})
 
 
 def card_writer(

@@ -98,6 +98,20 @@ DPO_LOG = [
     {"train_runtime": 61.0, "train_loss": 0.62, "epoch": 2.0, "step": 2},
 ]
 
+REWRITING = {"candidates": {"in": 16, "kept": 10, "ended": {"screen:applied_no": 4, "prove:no_proof": 2}}}
+
+SENSITIVITY = {
+    "verdict": "math_verify",
+    "models": {
+        "lora": {
+            "all": {
+                "n": 8, "original": 0.5, "rewritten": 0.375, "absolute": -12.5, "relative": -25.0,
+                "interval_95": [-37.5, 0.0], "lost": 1, "gained": 0, "p_value": 1.0,
+            }
+        }
+    },
+}  # fmt: skip
+
 RIGHT = {"base": "00000100", "sft": "01100101", "dpo": "11101111"}
 
 
@@ -132,4 +146,9 @@ def build(folder: Path) -> Path:
     _lines(folder / "dpo" / "log_history.jsonl", DPO_LOG)
     for name, right in RIGHT.items():
         _evaluation(folder / "eval" / name, right)
+    _evaluation(folder / "rewritten" / "lora", "01100001")
+    (folder / "rewrite").mkdir()
+    (folder / "rewrite" / "metrics.json").write_text(json.dumps(REWRITING), encoding="utf-8")
+    (folder / "sensitivity").mkdir()
+    (folder / "sensitivity" / "sensitivity.json").write_text(json.dumps(SENSITIVITY), encoding="utf-8")
     return folder

@@ -57,6 +57,8 @@ ROWS = {
     "aime24": ({"problem": "q", "answer": "025"}, "25"),
     "amc23": ({"problem": "q", "answer": 27.0}, "27"),
     "olympiadbench": ({"question": "q", "final_answer": ["$2$", "$3$"]}, "2, 3"),
+    "repro": ({"rewritten_question": "r", "new_answer": "2"}, "2"),
+    "repro_originals": ({"original_question": "o", "original_answer": "1", "new_answer": "2"}, "1"),
 }
 
 

@@ -90,9 +90,11 @@ def test_training_table(report: str) -> None:
 
 
 def test_score_table_and_paired_differences(report: str) -> None:
-    # strict: 2 of 8... base 1/8: sqrt(1/8 * 7/8 / 7) = 0.125
-    assert cells(report, "base") == ["base", "gsm8k v1", "8", "12.5 ± 12.5", "100.0 ± 0.0", "100.0 ± 0.0", "0 / 0", "0"]
-    assert cells(report, "sft")[3] == "50.0 ± 18.9"  # sqrt(1/4 / 7)
+    # 1 of 8: sqrt(1/8 * 7/8 / 7) = 0.125; Wilson, with z²/n = 3.8415/8: (0.125 + 0.2401 ± 1.96 * 0.16935) / 1.4802
+    assert cells(report, "base") == [
+        *("base", "gsm8k v1", "8", "12.5 ± 12.5 (2.2 to 47.1)", *["100.0 ± 0.0 (67.6 to 100.0)"] * 2, "0 / 0", "0")
+    ]
+    assert cells(report, "sft")[3] == "50.0 ± 18.9 (21.5 to 78.5)"  # sqrt(1/4 / 7)
     # base to sft: three rows of 8 gained, none lost: 3/8, sqrt((3 * (5/8)^2 + 5 * (3/8)^2) / 7 / 8) = 0.183
     assert cells(report, "base to sft")[1:] == ["+37.5 ± 18.3", "+0.0 ± 0.0"]
     # base to dpo: six gained: 6/8, sqrt((6 * (2/8)^2 + 2 * (6/8)^2) / 7 / 8) = 0.164
@@ -104,6 +106,18 @@ def test_score_table_and_paired_differences(report: str) -> None:
         "Beyond twice its standard error: base to sft (strict), base to dpo (strict), sft to dpo (strict). "
         "Every other difference is within noise." in report
     )
+
+
+def test_rewriting_and_what_became_of_the_scores(report: str) -> None:
+    assert "- 16 problems were rewritten and 10 of them retained." in report
+    assert cells(report, "retained")[1:] == ["10", "62.5 %"]
+    assert cells(report, "screen:applied_no")[1:] == ["4", "25.0 %"]
+    # 3 of 8: sqrt(3/8 * 5/8 / 7)
+    assert (
+        "- Scores on rewritten problems, greedy pass@1, strict, in percent: lora 37.5 ± 18.3 (13.7 to 69.4)." in report
+    )
+    assert "- Change in percentage points from originals to rewritings: lora -12.5 (-37.5 to +0.0)." in report
+    assert "![Accuracies and their changes](sensitivity/sensitivity.png)" in report
 
 
 def test_differences_within_noise_are_called_so(run_dir: Path) -> None:
@@ -124,7 +138,7 @@ def test_models_on_different_rows_are_not_compared(run_dir: Path) -> None:
         metrics["benchmark"]["version"] = 2 if name == "sft" else 3
         (run_dir / "eval" / name / "metrics.json").write_text(json.dumps(metrics))
     report = write_report(run_dir).read_text(encoding="utf-8")
-    assert " to " not in "".join(line for line in report.splitlines() if line.startswith("| base"))
+    assert "| base to " not in report
     assert "standard error:" not in report
 
 

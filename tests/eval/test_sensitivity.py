@@ -197,3 +197,15 @@ def test_what_cannot_be_compared_is_named(tmp_path: Path, capsys: pytest.Capture
     assert "set.jsonl:1: original_question has to be a text, and is 1" in message
     assert "set.jsonl:2: is not JSON" in message
     assert not (tmp_path / "out").exists()
+
+
+def test_a_model_that_is_asked_in_other_words_is_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = words(tmp_path)
+    path = tmp_path / "sft" / "r" / "samples.jsonl"
+    path.write_text(path.read_text().replace('"prompt": "p"', '"prompt": "q"'))
+    assert main(given) == 2
+    (line,) = capsys.readouterr().err.splitlines()[-1:]
+    assert f"{tmp_path}/sft/o, {tmp_path}/sft/r: ask in 2 ways" in line
+    assert "base" not in line

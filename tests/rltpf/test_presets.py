@@ -101,6 +101,8 @@ EXPECTED: dict[PresetName, list[tuple[str, str]]] = {
         (r"A square has the area $\frac{1}{4}$. How long is its side?", r"\frac{1}{2}"),
         ("Which real $x$ satisfy $x<1$?", r"(-\infty, 1)"),
     ],
+    "repro": [("A lift had 8 riders. At a floor 6 left and half as many came in. How many riders has it now?", "5")],
+    "repro_originals": [("A tram had 17 riders. At a stop 5 left and 9 came in. How many riders has it now?", "21")],
 }
 
 

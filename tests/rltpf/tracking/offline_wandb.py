@@ -21,6 +21,7 @@ class OfflineRun:
     config: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
     artifacts: list[Any] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
     exit_code: int | None = None
 
     def table(self, name: str) -> dict[str, Any]:
@@ -54,6 +55,8 @@ def _read(path: Path) -> OfflineRun:
             found.config.update(_values(record.config.update))
         elif record.HasField("history"):
             found.history.append(_values(record.history.item))
+        elif record.HasField("summary"):
+            found.summary.update(_values(record.summary.update))
         elif record.HasField("artifact"):
             found.artifacts.append(record.artifact)
         elif record.HasField("exit"):

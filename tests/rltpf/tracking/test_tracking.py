@@ -43,13 +43,14 @@ def test_only_who_asks_is_tracked(report_to: str | list[str] | None, asked: bool
 
 @pytest.mark.slow
 def test_a_run_says_what_it_was_and_on_which_data(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text('{"format": "rltpf run"}')
     done = python(
         tmp_path,
         f"""
 import wandb
 with tracked(folder / "out", {LABELS}, {{"seed": 42, "llm": {{"model": "m"}}}}) as tracker:
-    tracker.dataset("demo data/é", {{"sha256": "5f", "rows": 2}}, [folder / "manifest.json"])
+    tracker.used("dataset", {{"sha256": "5f"}}, {{"rows": 2}})
+    tracker.produced("model", {{"a.safetensors": "6e"}}, {{}})
+    tracker.summarise({{"test/rows": 2}})
     prompt = [{{"role": "system", "content": "Be brief."}}, {{"role": "user", "content": "∀ x?"}}]
     tracker.table("samples/test", [{{"prompt": prompt, "score": 1}}, {{"prompt": "p", "labels": [True, False]}}])
     wandb.log({{"test/accuracy": 0.5}})
@@ -68,8 +69,10 @@ with tracked(folder / "out", {LABELS}, {{"seed": 42, "llm": {{"model": "m"}}}}) 
         "data": [["system: Be brief.\n\nuser: ∀ x?", 1, None], ["p", None, "[true, false]"]],
     }
     (data,) = (artifact for artifact in found.artifacts if artifact.type == "dataset")
-    assert (data.name, json.loads(data.metadata)) == ("demo-data--", {"sha256": "5f", "rows": 2})
-    assert [entry.path for entry in data.manifest.contents] == ["dataset.json", "manifest.json"]
+    # The first 16 hexadecimal digits of SHA-256 of [{"sha256":"5f"}]
+    assert (data.name, json.loads(data.metadata)) == ("dataset-1e46168a856aef05", {"rows": 2})
+    assert [entry.path for entry in data.manifest.contents] == ["dataset.json"]
+    assert found.summary["test/rows"] == 2
     assert json.loads((tmp_path / "out" / "wandb.json").read_text()) == {
         "project": "rltpf", "group": "demo", "job_type": "evaluate", "name": "SmolLM2-evaluate",
         "id": found.run.run_id, "url": None,

@@ -13,6 +13,9 @@ import pytest
 from offline_wandb import read_offline_run, read_offline_runs
 from training_rows import dpo_row, kto_row, sft_row, write_rows
 
+from rltpf.records import content_id
+from rltpf.weights import digests
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -59,10 +62,10 @@ def test_two_processes_are_one_run_in_wandb(tiny_model: Path, tmp_path: Path) ->
     assert (table["columns"], len(table["data"])) == (["prompt", "completion"], 20)
     assert table["data"][3] == ["user: What is 3 + 1?", "assistant: It is 4."]
     (artifact,) = (artifact for artifact in found.artifacts if artifact.type == "dataset")
-    assert (artifact.name, json.loads(artifact.metadata)) == (
-        "demo-sft-data",
-        {"path": str(data), "rows": 30, "sha256": digest, "generated": None},
-    )
+    assert artifact.name == "dataset-" + content_id({"sha256": digest})
+    assert json.loads(artifact.metadata) == {"path": str(data), "rows": 30, "sha256": digest, "generated": None}
+    (model,) = (artifact for artifact in found.artifacts if artifact.type == "model")
+    assert model.name == "model-" + content_id(digests(tmp_path / "demo/sft"))
     card = (tmp_path / "demo/sft/README.md").read_text()
     assert f"\n| SHA-256 | `{digest}` |\n" in card
     assert "a LoRA adapter of rank 8, alpha 16, dropout 0.0, on k_proj o_proj q_proj v_proj, trained" in card

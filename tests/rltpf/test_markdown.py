@@ -1,4 +1,4 @@
-from eval import markdown as md
+from rltpf import markdown as md
 
 
 def test_table() -> None:
