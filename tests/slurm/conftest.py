@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,13 @@ class Cluster:
     def state(self, job: str) -> dict[str, str]:
         """What SLURM says of a job: JobState, Restarts, ExitCode."""
         return dict(word.split("=", 1) for word in self.call("scontrol", "show", "job", job).split() if "=" in word)
+
+    def kill(self, job: str) -> None:
+        """SIGKILL to every process of a job, as where memory runs out: nothing of it gets to clean up."""
+        listed = self.call("scontrol", "listpids", self.state(job)["JobId"]).splitlines()[1:]
+        for pid in {int(line.split()[0]) for line in listed} - {-1}:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def logs(self) -> str:
         return "\n".join(

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from rltpf import smollm2
-from tests.data_gen.run_files import DATA_SETS, equal_data_sets
+from tests.data_gen.run_files import equal_data_sets
 from tests.slurm.conftest import ROOT, Cluster
 
-GENERATE = ("slurm/generate.sbatch", "--config", "configs/generate/demo.yaml", "--prover.workers", "1")
+# Without the cache of verdicts, so that Lean judges in each job.
+DEMO = ("--config", "configs/generate/demo.yaml", "--prover.workers", "1", "--prover.cache", "false")
+GENERATE = ("slurm/generate.sbatch", *DEMO)
 
 
 def _is_under_way(folder: Path) -> bool:
-    """Whether a run has written a question and has more to do."""
-    journal = folder / "transcript.jsonl"
+    """Whether a run has kept or lost a question, so that Lean is at work, and has its answers to judge."""
+    journal = folder / "questions.jsonl"
     return journal.is_file() and journal.stat().st_size > 0
 
 
@@ -26,31 +28,32 @@ def _finished(folder: Path) -> bool:
 
 
 def test_an_array_that_loses_tasks_gives_the_data_of_one_run(cluster: Cluster) -> None:
-    rows = ("--dataset.limit", "12")
+    # Three questions for the first shard, none, two and one for the others.
+    rows = ("--dataset.limit", "6")
     data, single = cluster.folder / "array", cluster.folder / "single"
     shards = [data / "shards" / f"{number}-of-4" for number in range(4)]
     job = cluster.submit("--array=0-3", *GENERATE, *rows, "--output_dir", data)
-    cluster.until(lambda: _is_under_way(shards[0]) and _is_under_way(shards[1]))
+    cluster.until(lambda: _is_under_way(shards[0]) and _is_under_way(shards[2]))
     cluster.call("scontrol", "requeue", f"{job}_0")
-    cluster.call("scancel", "--signal=KILL", "--full", f"{job}_1")
+    cluster.kill(f"{job}_2")
     cluster.wait(job)
     assert cluster.state(f"{job}_0")["Restarts"] == "1"
-    assert cluster.state(f"{job}_1")["JobState"] == "CANCELLED"
-    assert [_finished(shard) for shard in shards] == [True, False, True, True]
+    assert cluster.state(f"{job}_2")["JobState"] == "FAILED"
+    assert [_finished(shard) for shard in shards] == [True, True, False, True]
     assert len(json.loads((shards[0] / "manifest.json").read_text())["starts"]) == 2
     # The killed task alone, by its number; then the joining as a job that waits for it.
-    again = cluster.submit(*GENERATE, *rows, "--output_dir", data, "--num_shards", "4", "--shard_id", "1")
+    again = cluster.submit(*GENERATE, *rows, "--output_dir", data, "--num_shards", "4", "--shard_id", "2")
     merging = cluster.submit(f"--dependency=afterok:{again}", "slurm/merge.sbatch", data)
     cluster.wait()
     assert cluster.state(merging)["JobState"] == "COMPLETED", cluster.logs()
-    cluster.call(sys.executable, "-m", "rltpf", *GENERATE[1:], *rows, "--output_dir", single)
-    assert any((single / name).stat().st_size for name in DATA_SETS)
+    cluster.call("rltpf", "generate", *DEMO, *rows, "--output_dir", single)
+    assert (single / "sft.jsonl").stat().st_size
     assert equal_data_sets(data, single)
 
 
 def test_a_signal_before_the_time_limit_ends_cleanly_and_the_job_goes_on(cluster: Cluster) -> None:
     data = cluster.folder / "data"
-    job = cluster.submit(*GENERATE, "--dataset.limit", "12", "--output_dir", data)
+    job = cluster.submit(*GENERATE, "--dataset.limit", "2", "--output_dir", data)
     cluster.until(lambda: _is_under_way(data))
     cluster.call("scancel", "--signal=USR1", "--batch", job)
     cluster.wait(job)
