@@ -59,7 +59,8 @@ $(INSTALLED_DEEPSPEED): pyproject.toml constraints.txt
 test-deepspeed: $(INSTALLED_DEEPSPEED)
 	PATH="$(abspath $(VENV_DEEPSPEED))/bin:$$PATH" $(VENV_DEEPSPEED)/bin/pytest tests/deepspeed
 
-# Needs root and Debian's slurm-wlm and munge, and is skipped with a line where they are missing.
+# Needs root and Debian's slurm-wlm and munge, and is skipped with a line where they are missing. `make test` runs all but
+# the two tests that take minutes, where they are installed.
 test-slurm: setup
 	$(BIN)/rltpf lean install --toolchain embedded
 	$(BIN)/python -m rltpf.smollm2

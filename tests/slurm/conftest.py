@@ -20,6 +20,13 @@ ROOT = HERE.parents[1]
 _REASON = "slurmctld or munged is missing, or this is not root: apt-get install --no-install-recommends slurm-wlm munge"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.args == config.getini("testpaths"):
+        for item in items:
+            if item.get_closest_marker("minutes"):
+                item.add_marker(pytest.mark.skip(reason="takes minutes: make test-slurm"))
+
+
 class Cluster:
     """The commands of SLURM, in a folder to submit from."""
 

@@ -27,6 +27,7 @@ def _finished(folder: Path) -> bool:
     return "finished" in json.loads((folder / "manifest.json").read_text())["starts"][-1]
 
 
+@pytest.mark.minutes
 def test_an_array_that_loses_tasks_gives_the_data_of_one_run(cluster: Cluster) -> None:
     # Three questions for the first shard, none, two and one for the others.
     rows = ("--dataset.limit", "6")
@@ -53,7 +54,7 @@ def test_an_array_that_loses_tasks_gives_the_data_of_one_run(cluster: Cluster) -
 
 def test_a_signal_before_the_time_limit_ends_cleanly_and_the_job_goes_on(cluster: Cluster) -> None:
     data = cluster.folder / "data"
-    job = cluster.submit(*GENERATE, "--dataset.limit", "2", "--output_dir", data)
+    job = cluster.submit(*GENERATE, "--dataset.limit", "1", "--output_dir", data)
     cluster.until(lambda: _is_under_way(data))
     cluster.call("scancel", "--signal=USR1", "--batch", job)
     cluster.wait(job)
@@ -86,6 +87,7 @@ def test_a_server_that_ends_at_once_ends_the_job_with_a_word(cluster: Cluster) -
     assert "the server ended before it was ready" in (cluster.folder / "logs" / f"generate-{job}.out").read_text()
 
 
+@pytest.mark.minutes
 def test_the_chain_runs_to_its_report_and_is_not_run_twice(cluster: Cluster) -> None:
     model = smollm2.folder()
     if not model.is_dir():
@@ -94,6 +96,7 @@ def test_the_chain_runs_to_its_report_and_is_not_run_twice(cluster: Cluster) -> 
     train = [f"--model_name_or_path={model}", *(f"--{option}" for option in short)]
     words = (
         *("submit", "configs/pipelines/demo.yaml", "--generate.shards", "2"),
+        *("--generate.arguments", json.dumps(["--prover.workers=1", "--dataset.limit=6"])),
         *("--train.arguments", json.dumps(train)),
         *("--evaluate.models", json.dumps({"base": str(model), "dpo": "runs/slurm/dpo"})),
         *("--evaluate.arguments", json.dumps(["--dataset.limit=2", "--llm.max_tokens=8"])),
