@@ -51,8 +51,7 @@ class _Once(argparse.Action):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code: 0 done, 1 failed, 2 wrong arguments or input, 130 interrupted."""
-    words = _join_overrides(sys.argv[1:] if argv is None else argv)
-    args, overrides = build_parser().parse_known_args(words)
+    args, overrides = parse(sys.argv[1:] if argv is None else argv)
     try:
         code: int = args.run(args, overrides)
     except InputError as error:
@@ -70,6 +69,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted; what is finished is kept: start the same command again to go on", file=sys.stderr)
         return INTERRUPTED
     return code
+
+
+def parse(argv: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    """The arguments of a command, and what is left for its config. Ends the process where they are wrong."""
+    return build_parser().parse_known_args(_join_overrides(argv))
 
 
 def build_parser() -> Parser:

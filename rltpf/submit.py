@@ -6,6 +6,7 @@ The jobs are the files of slurm/ with arguments; what is finished by its own run
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from pydantic import Field, field_validator
 
 from rltpf.config import Config
+from rltpf.errors import InputError
 from rltpf.runs import read_manifest
 from rltpf.shards import Shard
 from rltpf.train.job import VARIANTS
@@ -54,6 +56,13 @@ class Evaluating(Resources):
     """A config of `rltpf evaluate`."""
     models: dict[str, str] = Field(min_length=1)
     """Names and models; `sft` and `dpo` in output_dir are what training makes."""
+
+    @field_validator("models")
+    @classmethod
+    def _named(cls, models: dict[str, str]) -> dict[str, str]:
+        if wrong := [name for name in models if not re.fullmatch(r"\w[\w.-]*", name)]:
+            raise ValueError(f"names a model {wrong[0]!r}: it names a folder, so use letters, digits, _, . and - alone")
+        return models
 
 
 class PipelineConfig(Config):
@@ -110,6 +119,41 @@ def jobs(config: PipelineConfig) -> list[Job]:
     reported = (root / "report.md").is_file() and all(stage.finished for stage in stages)
     stages.append(_job("report", config, Resources(), (), (str(root),), reported))
     return stages
+
+
+def check(stages: Sequence[Job]) -> None:
+    """Read what is not finished as its job will, config and arguments; raises `InputError` with every fault.
+
+    Better here than in a job that has waited for a GPU. The `env` section of a training's config comes into the
+    environment of this process.
+    """
+    from data_gen.config import GenerateConfig
+    from eval.settings import EvaluateConfig
+    from rltpf.cli import parse
+    from rltpf.config import load
+    from rltpf.train.job import read_job
+
+    faults: list[str] = []
+    for stage in stages:
+        words = list(stage.arguments)
+        try:
+            if stage.finished:
+                continue
+            if stage.name == "generate":
+                args, overrides = parse(["generate", *words])
+                load(GenerateConfig, args.config, overrides)
+            elif stage.name == "train":
+                words[words.index("--dataset_name") + 1] = "."  # the data are still to come
+                read_job(words[1:])
+            elif stage.name == "evaluate":
+                (folder, model), words = words[:2], words[words.index("--") + 1 :]
+                name, _, model = model.partition("=")
+                args, overrides = parse(["evaluate", "--llm.model", model, "--output_dir", f"{folder}/{name}", *words])
+                load(EvaluateConfig, args.config, overrides)
+        except InputError as error:
+            faults += [f"{stage.name}: {fault}" for fault in error.faults]
+    if faults:
+        raise InputError(*faults)
 
 
 def submit(stages: Sequence[Job], folder: Path, start: Callable[[list[str]], str]) -> list[str]:

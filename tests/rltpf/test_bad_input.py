@@ -26,6 +26,9 @@ FILES: dict[str, str | bytes] = {
     "t.yaml": "model_name_or_path: m\noutput_dir: o\ndataset_name: d.jsonl\n",
     "d.jsonl": '{"question": "q", "answer": "1"}\n',
     "t.jsonl": "",
+    "r.yaml": "model_name_or_path: m\n",
+    "p.yaml": "output_dir: o\ngenerate: {config: c.yaml}\ntrain: {config: r.yaml}\n"
+    "evaluate: {config: e.yaml, models: {base: m}}\n",
     "folder/note.txt": "",
     "rows.jsonl": '{"id": "a", "question": "q", "answer": "1"}\n',
     "proofs.jsonl": '{"id": 1, "statement": "theorem t : True", "submission": "theorem t : True := trivial"}\n',
@@ -886,7 +889,78 @@ VALIDATION = [
     ),
 ]
 
-TABLE = [*YAML, *ARGUMENTS, *DATA, *FILES_OF_RUNS, *TRAINING, *VALIDATION]
+PIPELINE_KEYS = "known: output_dir, sbatch, generate, train, evaluate"
+
+
+def pipeline(kind: str, words: str, line: str | list[str]) -> Bad:
+    return Bad(f"submit: {kind}", f"submit p.yaml {words}", line)
+
+
+SUBMITTING = [
+    Bad(
+        "submit: no pipeline",
+        "submit",
+        "rltpf submit: the following arguments are required: PIPELINE (see rltpf submit --help)",
+    ),
+    Bad("submit: missing file", "submit no.yaml", "no.yaml: No such file or directory: a config is a YAML file"),
+    Bad(
+        "submit: missing stages",
+        "submit p.yaml",
+        [
+            "p.yaml: generate.config: is missing: add it to the YAML or pass --generate.config",
+            "p.yaml: train: is missing: add this section to the YAML (keys: sbatch, arguments, config, variant)",
+            "p.yaml: evaluate.models: is missing: add it to the YAML or pass --evaluate.models",
+        ],
+        {"p.yaml": "output_dir: o\ngenerate: {shards: 2}\nevaluate: {config: e.yaml}\n"},
+    ),
+    pipeline("unknown key", "--partition x", f"--partition: unknown key ({PIPELINE_KEYS})"),
+    pipeline(
+        "unknown key of a stage",
+        "--train.shards 2",
+        "--train.shards: unknown key (did you mean 'generate.shards'?)",
+    ),
+    pipeline(
+        "dry run with a word",
+        "--dry_run=yes",
+        "rltpf submit: argument --dry_run: ignored explicit argument 'yes' (see rltpf submit --help)",
+    ),
+    pipeline("dry run and a word", "--dry_run yes", "argument 'yes': belongs to no option: write --key value"),
+    pipeline("no shards", "--generate.shards 0", "--generate.shards: should be greater than or equal to 1, and is 0"),
+    pipeline("no such config", "--train.config no.yaml", "no.yaml: not found, and p.yaml names it"),
+    pipeline(
+        "unknown variant",
+        "--train.variant all",
+        "--train.variant: is 'all', and has to be one of rltpf, sft_verified, sft_all",
+    ),
+    pipeline(
+        "name outside the folder",
+        "--evaluate.models '{../x: m}'",
+        "--evaluate.models: names a model '../x': it names a folder, so use letters, digits, _, . and - alone",
+    ),
+    pipeline(
+        "faults of the stages",
+        "--generate.arguments [--prover.worker=1] --train.arguments [--beta=1,--rate=1] "
+        "--evaluate.arguments [--dataset.limit=x] --dry_run",
+        [
+            "generate: --prover.worker: unknown key (did you mean 'workers'?)",
+            "train: argument `beta` is an option of DPO alone: write it into the section `dpo`",
+            "train: argument `rate` is unknown: no stage has it",
+            "evaluate: --dataset.limit: should be a valid integer, and is 'x'",
+        ],
+    ),
+    pipeline(
+        "the config of another command",
+        "--generate.config r.yaml",
+        [
+            "/generate: r.yaml: dataset: is missing: .*/",
+            "/generate: r.yaml: llm: is missing: .*/",
+            "/generate: r.yaml: model_name_or_path: unknown key .*/",
+        ],
+    ),
+    pipeline("no sbatch", "", "sbatch: not found: submit from a machine of the cluster, or see --dry_run"),
+]
+
+TABLE = [*YAML, *ARGUMENTS, *DATA, *FILES_OF_RUNS, *TRAINING, *VALIDATION, *SUBMITTING]
 
 
 def kinds(rows: list[Bad]) -> list[str]:
@@ -1041,7 +1115,7 @@ def test_a_valid_file_is_told_its_command_by_keys_and_then_by_name(
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_every_config_that_we_ship_is_valid(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["config", "validate", str(path)]) == 0
-    kind = path.stem if path.stem == "judge" else path.parent.name
+    kind = path.stem if path.stem == "judge" else path.parent.name.replace("pipelines", "submit")
     assert re.search(rf"valid for `(rltpf|{kind}) ({kind}|launch)\b", capsys.readouterr().out)
 
 
