@@ -812,7 +812,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', "
-        "'quality', 'evaluate', 'select', 'scribe', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
+        "'quality', 'evaluate', 'select', 'pipeline', 'scribe', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
         "(see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
