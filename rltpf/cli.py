@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import functools
 import importlib
 import os
 import platform
@@ -12,10 +11,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rltpf import __version__
 from rltpf.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    from rltpf.config import Option
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -27,9 +29,31 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose faults are one line, which never guesses from a beginning of an option's name, and takes
     no option with a value twice."""
 
+    config = ""
+    """The class `module:Class` of the keys that the command takes as options, imported when they are asked for."""
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **options})
         self.register("action", None, _Once)
+
+    def config_keys(self) -> list[Option]:
+        """Every key of `config`."""
+        from rltpf.config import describe
+
+        module, _, name = self.config.partition(":")
+        return describe(getattr(importlib.import_module(module), name))
+
+    def format_help(self) -> str:
+        """The help, with the keys of the config."""
+        lines = [super().format_help()]
+        if not self.config:
+            return lines[0]
+        lines.append("config keys (--key value overrides the file):")
+        for option in self.config_keys():
+            default = "required" if option.default is None else f"default {option.default}"
+            lines.append(f"  {option.key}  ({option.type}, {default})")
+            lines += [f"      {line}" for line in option.doc.splitlines()]
+        return "\n".join(lines) + "\n"
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -82,8 +106,8 @@ def build_parser() -> Parser:
     from eval import commands as evaluation
     from eval.quality import commands as quality
     from eval.rewrite import commands as rewriting
+    from rltpf import completion, demo
     from rltpf import config_commands as configs
-    from rltpf import demo
     from rltpf import submit_command as submitting
     from rltpf.prover import commands as lean
     from rltpf.selection import commands as selection
@@ -94,41 +118,28 @@ def build_parser() -> Parser:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
     environment.set_defaults(run=print_environment)
-    for module in (lean, data, train, evaluation, rewriting, quality, selection, configs, submitting, demo):
+    for module in (lean, data, train, evaluation, rewriting, quality, selection, configs, submitting, demo, completion):
         module.register(subparsers)
     return parser
 
 
-def add_config_arguments(parser: argparse.ArgumentParser, config: str) -> None:
+def add_config_arguments(parser: Parser, config: str) -> None:
     """Add `--config`, `--dry_run` and `--overwrite`, and list the keys of the config class `module:Class` in `--help`.
 
-    The class is imported when help is asked for. The command loads it with
-    `rltpf.config.load(Class, args.config, overrides)`.
+    The command loads it with `rltpf.config.load(Class, args.config, overrides)`.
     """
     parser.add_argument("--config", metavar="FILE", help="YAML file; see configs/")
     parser.add_argument(
         "--dry_run", action="store_true", help="print the resolved config and the first prompts, and stop"
     )
     parser.add_argument("--overwrite", action="store_true", help="remove an earlier run in output_dir and start again")
-    parser.format_help = functools.partial(_help_with_keys, parser, parser.format_help, config)  # type: ignore[method-assign]
+    parser.config = config
 
 
 def refuse_overrides(overrides: Sequence[str]) -> None:
     """For commands without a config: raises `InputError` on every argument that nobody asked for."""
     if overrides:
         raise InputError(f"unknown arguments: {' '.join(overrides)} (see --help)")
-
-
-def _help_with_keys(parser: argparse.ArgumentParser, format_help: Any, config: str) -> str:
-    from rltpf.config import describe
-
-    module, _, name = config.partition(":")
-    lines = [format_help(), "config keys (--key value overrides the file):"]
-    for option in describe(getattr(importlib.import_module(module), name)):
-        default = "required" if option.default is None else f"default {option.default}"
-        lines.append(f"  {option.key}  ({option.type}, {default})")
-        lines += [f"      {line}" for line in option.doc.splitlines()]
-    return "\n".join(lines) + "\n"
 
 
 def _join_overrides(words: Sequence[str]) -> list[str]:

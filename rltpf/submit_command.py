@@ -18,6 +18,7 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("pipeline", metavar="PIPELINE", help="YAML file, see configs/pipelines/")
     parser.add_argument("--dry_run", action="store_true", help="print commands and sbatch files, and submit nothing")
+    parser.config = "rltpf.submit:PipelineConfig"
     parser.set_defaults(run=run)
 
 

@@ -39,7 +39,7 @@ run() {
 # Starts a vLLM server of RLTPF_SERVE (a model) for this job alone, and waits until it is healthy.
 serve() {
     [ "${RLTPF_SERVE:-}" ] || return 0
-    local port waited=0 log="logs/server-$SLURM_JOB_ID.log"
+    local port start=$SECONDS log="logs/server-$SLURM_JOB_ID.log"
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     # shellcheck disable=SC2086  # both hold several words
     ${RLTPF_SERVER:-vllm serve} "$RLTPF_SERVE" --host 127.0.0.1 --port "$port" ${RLTPF_SERVER_OPTIONS:-} >"$log" 2>&1 &
@@ -50,15 +50,14 @@ serve() {
             echo "the server ended before it was ready: see $log" >&2
             exit 1
         fi
-        if [ "$waited" -ge "${RLTPF_SERVER_WAIT:-1800}" ]; then
-            echo "the server was not healthy after $waited s (RLTPF_SERVER_WAIT): see $log" >&2
+        if [ $((SECONDS - start)) -ge "${RLTPF_SERVER_WAIT:-1800}" ]; then
+            echo "the server was not healthy after $((SECONDS - start)) s (RLTPF_SERVER_WAIT): see $log" >&2
             exit 1
         fi
         sleep 2
-        waited=$((waited + 2))
     done
     export OPENAI_BASE_URL="http://127.0.0.1:$port/v1" OPENAI_API_KEY=EMPTY
-    echo "the server is healthy after about $waited s"
+    echo "the server is healthy after $((SECONDS - start)) s"
 }
 
 stop_server() {

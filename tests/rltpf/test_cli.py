@@ -33,6 +33,7 @@ COMMANDS = (
     ["rpe"],
     ["report"],
     ["demo"],
+    ["completion"],
 )
 
 
