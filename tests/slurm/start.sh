@@ -50,4 +50,9 @@ C
 export SLURM_CONF=$D/slurm.conf
 slurmctld -f $D/slurm.conf -c -i
 slurmd -f $D/slurm.conf -c
-for i in $(seq 1 100); do sinfo -h -o '%t' 2>/dev/null | grep -q '^idle' && break; sleep 0.1; done
+for _ in $(seq 1 100); do
+    sinfo -h -o '%t' 2>/dev/null | grep -q '^idle' && exit 0
+    sleep 0.1
+done
+echo "the node is not idle after 10 s (is another SLURM at its ports?): see $D/log" >&2
+exit 1
