@@ -61,7 +61,7 @@ def cases(path: Path, skip: int) -> Iterator[Case]:
 
 async def judge(prover: Prover, case: Case) -> Case:
     judgement = await judge_calculations(prover, case.text)
-    verdicts = [step.verdict for step in judgement.steps]
+    verdicts = [step.outcome for step in judgement.steps]
     return Case(case.place, case.kind, case.chain, verdicts.index("false") if "false" in verdicts else None)
 
 
