@@ -108,6 +108,11 @@ def backward(problem: FpsProblem, name: str) -> str:
     return _theorem(name, problem, goal)
 
 
+def answered(problem: FpsProblem, answer: str, name: str) -> str:
+    """The backward statement with another answer, a Lean term, in the place of the known one."""
+    return backward(replace(problem, formal_answer=f"answer = {answer}"), name)
+
+
 def _theorem(name: str, problem: FpsProblem, goal: str) -> str:
     return f"theorem {name} :\n    {_quantified('∀', binders(problem.intros), goal)}"
 

@@ -11,37 +11,25 @@ from typing import Any
 from eval.confounds import Pair, tokens
 from eval.score import Sample, whole_rows
 from eval.sensitivity import Scored
-from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
+from rltpf.rows import check_texts, collect
 
 _TEXTS = ("original_question", "rewritten_question", "lean_proof")
-_MOST_FAULTS = 20
 
 
 def read_set(path: Path) -> list[dict[str, Any]]:
     """The rows of a rewritten set; raises `InputError` with a line for every row that is none."""
-    rows, faults = [], []
-    for place, row in read_jsonl(path):
-        if isinstance(row, str):
-            faults.append(f"{place}: {row}")
-        elif wrong := [name for name in _TEXTS if not isinstance(row.get(name), str)]:
-            faults.append(f"{place}: {wrong[0]} has to be a text, and is {row.get(wrong[0])!r}")
-        else:
-            rows.append(row)
-    if not rows and not faults:
-        faults.append(f"{path}: holds no rows")
-    if faults:
-        raise InputError(*faults[:_MOST_FAULTS])
-    return rows
+
+    def checked(row: dict[str, Any]) -> dict[str, Any]:
+        check_texts(row, _TEXTS)
+        return row
+
+    return collect(path, checked)
 
 
 def read_scores(folder: Path) -> dict[str, list[Sample]]:
-    """The samples of an evaluation by their question; raises `InputError` where the folder holds none."""
-    path = folder / "samples.jsonl"
-    try:
-        samples = [Sample.from_json(row) for _, row in read_jsonl(path) if isinstance(row, dict)]
-    except ValueError as error:
-        raise InputError(f"{path}: is not what `rltpf evaluate` writes: {' '.join(str(error).split())[:200]}") from None
+    """The samples of an evaluation by their question; raises `InputError` with a line for every row that is none."""
+    samples = collect(folder / "samples.jsonl", Sample.from_json)
     return {row[0].question: row for row in whole_rows(samples).values()}
 
 

@@ -45,7 +45,7 @@ MATHLIB = (
     Tactic("; ".join(f"(try {name})" for name in _PUBLISHED if name != "rw_search"), 200_000),
 )
 
-_NOTATIONS = 'notation "ℕ" => Nat\nnotation "ℤ" => Int\nnotation "ℚ" => Rat'
+NOTATIONS = 'notation "ℕ" => Nat\nnotation "ℤ" => Int\nnotation "ℚ" => Rat'
 _OPEN = re.compile(r"open((?: +[A-Za-z][\w.]*)+)")
 _TOKEN = re.compile(r":=|==|!=|=>|<=|>=|=|∨|\S")
 _OPENING, _CLOSING = frozenset("([{⟨⟦⌊⌈"), frozenset(")]}⟩⟧⌋⌉")
@@ -185,7 +185,7 @@ def lean_header(prover: Prover, header: str | None) -> str:
     parts = [prover.header] if prover.header else []
     if prover.library == "core":
         names = [name for match in map(_OPEN.fullmatch, opens.splitlines()) if match for name in match[1].split()]
-        parts += [_NOTATIONS, *(f"namespace {name}\nend {name}" for name in dict.fromkeys(names))]
+        parts += [NOTATIONS, *(f"namespace {name}\nend {name}" for name in dict.fromkeys(names))]
     return "\n".join([*parts, opens])
 
 

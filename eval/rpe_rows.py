@@ -13,14 +13,15 @@ from eval.fps import SIZES, metrics
 from eval.rpe import Equivalence, Question, equivalence
 from rltpf.datasets import is_text
 from rltpf.prover.prover import Prover
-from rltpf.prover.rows import rows_without, write_in_order
+from rltpf.prover.rows import write_in_order
+from rltpf.rows import collect
 
 FIELDS = ("answer_type", "intros", "header", "submission", "formal_answer")
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a JSONL file, whatever they hold; raises `InputError` where one is no object."""
-    return rows_without(lambda row: [row] if isinstance(row, str) else [], path)
+    return collect(path, lambda row: row)
 
 
 def question(row: dict[str, Any]) -> Question | str:

@@ -595,11 +595,34 @@ def elabStatement (cache : IO.Ref Cache) (header text : String) : IO (Except Ref
 
 /-! ### Judging -/
 
+partial def levelsOf (names : List Name) : List Level :=
+  match names with
+  | [] => []
+  | n :: rest => mkLevelParam n :: levelsOf rest
+
+def sameLength (a b : List Name) : Bool :=
+  match a, b with
+  | [], [] => true
+  | _ :: a, _ :: b => sameLength a b
+  | _, _ => false
+
+partial def sameNames (a b : List Name) : Bool :=
+  match a, b with
+  | [], [] => true
+  | x :: a, y :: b => if x == y then sameNames a b else false
+  | _, _ => false
+
+/-- Do two constants of one name mean the same? A use gives universes by their places and not by their names, and a type means what all its
+constructors are: its own type and those that it shares do not tell of one more. -/
 def sameConstant (a b : ConstantInfo) : Bool :=
-  a.type == b.type && kindOf a == kindOf b && (match meaningOf? a, meaningOf? b with
-    | some x, some y => x == y
-    | none, none => true
-    | _, _ => false)
+  let levels := levelsOf a.levelParams
+  let again (e : Expr) : Expr := e.instantiateLevelParams b.levelParams levels
+  sameLength a.levelParams b.levelParams && a.type == again b.type && kindOf a == kindOf b && (match a, b with
+    | .inductInfo x, .inductInfo y => x.numParams == y.numParams && sameNames x.ctors y.ctors
+    | _, _ => match meaningOf? a, meaningOf? b with
+      | some x, some y => x == again y
+      | none, none => true
+      | _, _ => false)
 
 /-- The first constant of the statement that the submission changed. Internal ones count only where the statement's type reaches them. -/
 partial def changed? (s : Statement) (env : Environment) (reached : NameSet) (i : Nat) : Option Name :=
@@ -615,17 +638,6 @@ partial def changed? (s : Statement) (env : Environment) (reached : NameSet) (i 
 structure Verdict where
   refusal : Option Refusal := none
   axioms : Array Name := #[]
-
-partial def levelsOf (names : List Name) : List Level :=
-  match names with
-  | [] => []
-  | n :: rest => mkLevelParam n :: levelsOf rest
-
-def sameLength (a b : List Name) : Bool :=
-  match a, b with
-  | [], [] => true
-  | _ :: a, _ :: b => sameLength a b
-  | _, _ => false
 
 /-- Whether a theorem has exactly this type, whatever it calls the universes. -/
 def hasType (info : TheoremVal) (levels : List Name) (type : Expr) : Bool :=

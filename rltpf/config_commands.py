@@ -19,6 +19,7 @@ _TARGETS = {
     "quality": ("rltpf quality compare", "eval.quality.settings:QualityConfig"),
     "evaluate": ("rltpf evaluate", "eval.settings:EvaluateConfig"),
     "select": ("rltpf select", "rltpf.selection.config:SelectConfig"),
+    "scribe": ("rltpf scribe", "rltpf.selection.config:ScribeConfig"),
     "sft": ("rltpf train sft", ""),
     "dpo": ("rltpf train dpo", ""),
     "kto": ("rltpf train kto", ""),

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
 from rltpf.journal import write_atomically
@@ -23,23 +25,48 @@ def read_rows(source: str, texts: Sequence[str], read: Callable[[dict[str, Any]]
     Rows have an `id` of their own and the `texts`, and none is blank; `read` raises `ValueError` for what is wrong
     besides. Raises `InputError` with a line for every fault, the first of very many.
     """
+    seen: set[str] = set()
+
+    def checked(row: dict[str, Any]) -> T:
+        _check(row, ("id", *texts), seen)
+        made = read(row)
+        seen.add(row["id"])
+        return made
+
+    return collect(source, checked)
+
+
+def collect(source: str | Path, read: Callable[[dict[str, Any]], T]) -> list[T]:
+    """What `read` makes of each row of a JSONL file or, for `-`, of standard input; it raises `ValueError` for a row
+    that is none.
+
+    Raises `InputError` with a line for every fault, the first of very many, and for a file without rows: a row that
+    cannot be read is never left out.
+    """
     found: list[T] = []
     faults: list[str] = []
-    seen: set[str] = set()
     for place, row in read_jsonl(Path("/dev/stdin" if source == "-" else source)):
         try:
             if isinstance(row, str):
                 raise ValueError(row)
-            _check(row, ("id", *texts), seen)
             found.append(read(row))
-            seen.add(row["id"])
+        except ValidationError as error:
+            first = error.errors()[0]
+            faults.append(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg'].lower()}")
         except ValueError as error:
             faults.append(f"{place}: {error}")
     if faults:
-        raise InputError(*first_faults(source, faults))
+        raise InputError(*first_faults(str(source), faults))
     if not found:
         raise InputError(f"{source}: holds no rows")
     return found
+
+
+def check_texts(row: dict[str, Any], names: Iterable[str]) -> None:
+    """Raises `ValueError` for the first of these fields that is no text."""
+    for name in names:
+        if not isinstance(row.get(name), str):
+            raise ValueError(f"{name} has to be a text, and is {row.get(name)!r}")
 
 
 def first_faults(source: str, faults: Sequence[str]) -> list[str]:

@@ -246,7 +246,7 @@ def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of a run directory; None where the folder is none, or is not there."""
     try:
         manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.get("format") == _FORMAT else None
 

@@ -156,14 +156,14 @@ def run_agreement(args: argparse.Namespace, overrides: list[str]) -> int:
     from eval.quality.judging import JOURNAL, Judgement
     from eval.quality.sheets import agreement, read_filled, read_key
     from rltpf.cli import refuse_overrides
-    from rltpf.datasets import read_jsonl
     from rltpf.errors import InputError
+    from rltpf.rows import collect
 
     refuse_overrides(overrides)
     keys = read_key(Path(args.key))
     filled = read_filled(Path(args.sheet), keys)
     path = Path(args.judged) / f"{JOURNAL}.jsonl"
-    judged = [Judgement.from_json(row) for _, row in read_jsonl(path) if isinstance(row, dict)]
+    judged = collect(path, Judgement.from_json)
     rows = agreement(keys, filled, {judgement.id: judgement for judgement in judged})
     if not rows:
         raise InputError(f"{path}: has no judgement of a problem that is filled in")

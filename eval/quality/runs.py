@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eval.rewrite.records import Candidate, Rewrite
-from rltpf.datasets import read_jsonl
 from rltpf.errors import InputError
 from rltpf.records import content_id
+from rltpf.rows import collect
 
 Runs = Mapping[str, Sequence[Candidate]]
 """The candidates of each run, by stratum and id."""
@@ -31,21 +31,16 @@ def named_folders(given: Sequence[str]) -> dict[str, Path]:
 
 
 def read_runs(folders: Mapping[str, Path]) -> dict[str, list[Candidate]]:
-    """The candidates of the runs; raises `InputError` with a line for every run that has none."""
+    """The candidates of the runs; raises `InputError` with a line for every row that is none."""
     found: dict[str, list[Candidate]] = {}
-    faults = []
+    faults: list[str] = []
     for name, folder in folders.items():
-        path = folder / "candidates.jsonl"
         try:
-            candidates = [Candidate.from_json(row) for _, row in read_jsonl(path) if isinstance(row, dict)]
-        except ValueError as error:
-            faults.append(f"{path}: is not what `rltpf rewrite` writes: {' '.join(str(error).split())[:200]}")
+            candidates = collect(folder / "candidates.jsonl", Candidate.from_json)
         except InputError as error:
             faults += error.faults
         else:
             found[name] = sorted(candidates, key=lambda candidate: (candidate.level, candidate.id))
-            if not candidates:
-                faults.append(f"{path}: holds no candidates")
     if faults:
         raise InputError(*faults)
     return found
@@ -62,7 +57,7 @@ def read_metrics(folders: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
                 raise ValueError
         except OSError as error:
             faults.append(f"{path}: {error.strerror}: name the folder of a finished `rltpf rewrite`")
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             faults.append(f"{path}: is not what `rltpf rewrite` writes")
     if faults:
         raise InputError(*faults)

@@ -15,9 +15,10 @@ from typing import Any
 from eval.quality.judging import CRITERIA, Judgement
 from eval.quality.runs import Runs, key, made
 from eval.rewrite.records import Candidate, Rewrite
-from rltpf.datasets import read_csv, read_jsonl
+from rltpf.datasets import read_csv
 from rltpf.errors import InputError
 from rltpf.records import content_id
+from rltpf.rows import check_texts, collect
 
 COLUMNS = ("id", "original_question", "rewritten_question", "reference_answer", *CRITERIA)
 _KEY = ("id", "run", "source", "judgement")
@@ -67,18 +68,12 @@ def _inert(value: str) -> str:
 
 def read_key(path: Path) -> dict[str, dict[str, str]]:
     """The key's rows by their id; raises `InputError` with a line for every row that is none."""
-    found: dict[str, dict[str, str]] = {}
-    faults = []
-    for place, row in read_jsonl(path):
-        if isinstance(row, str):
-            faults.append(f"{place}: {row}")
-        elif wrong := [name for name in _KEY if not isinstance(row.get(name), str)]:
-            faults.append(f"{place}: {wrong[0]} has to be a text, and is {row.get(wrong[0])!r}")
-        else:
-            found[row["id"]] = row
-    if faults:
-        raise InputError(*faults)
-    return found
+
+    def checked(row: dict[str, Any]) -> dict[str, str]:
+        check_texts(row, _KEY)
+        return row
+
+    return {row["id"]: row for row in collect(path, checked)}
 
 
 def read_filled(path: Path, keys: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, bool]]:

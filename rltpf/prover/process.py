@@ -19,6 +19,7 @@ REPLY_BYTES = 16 * 1024 * 1024
 STDERR_BYTES = 2000
 CHUNK = 65536
 END = b"\n\n"
+ENDED = "Lean ended without an answer"
 # How long the death of a process can go unseen while a descendant of it holds its stdout open.
 LOOK_SECONDS = 0.5
 
@@ -86,7 +87,7 @@ class LeanProcess:
                 if not events and looked is None:  # only where it takes long, since looking takes time
                     looked = (time.monotonic(), resources.cpu_seconds(self.pid))
                 if not events and resources.ended(self.pid):
-                    self._fail("crash", "Lean ended without an answer")
+                    self._fail("crash", ENDED)
                 for descriptor, _ in events:
                     if descriptor == self._stdin:
                         unsent = unsent[self._write(unsent[:CHUNK]) :]
@@ -133,7 +134,7 @@ class LeanProcess:
         except BlockingIOError:
             return b""
         if not data:
-            self._fail("crash", "Lean ended without an answer")
+            self._fail("crash", ENDED)
         return data
 
     def _listen(self) -> bool:

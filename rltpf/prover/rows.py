@@ -26,14 +26,9 @@ IN_FLIGHT = 16
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a JSONL file; raises `InputError` with a line for every fault of every row."""
-    return rows_without(_row_faults, path)
-
-
-def rows_without(faults_of: Callable[[dict[str, Any] | str], Sequence[str]], path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSONL file of which none has such faults; raises `InputError` with a line for every fault."""
     rows, faults = [], []
     for place, row in read_jsonl(path):
-        faults += [f"{place}: {fault}" for fault in faults_of(row)]
+        faults += [f"{place}: {fault}" for fault in _row_faults(row)]
         if isinstance(row, dict):
             rows.append(row)
     if not rows and not faults:

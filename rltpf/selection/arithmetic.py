@@ -6,9 +6,12 @@ import re
 from fractions import Fraction
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?)(?![\w.])|(?P<root>Real\.sqrt\s+\d+)|(?P<pi>Real\.pi)|(?P<sign>[-+*/^()]))"
+    r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)(?![\w.])|(?P<root>Real\.sqrt\s+[0-9]+)(?![\w.])"
+    r"|(?P<pi>Real\.pi)(?![\w.])|(?P<sign>[-+*/^()]))"
 )
 _MAX_EXPONENT = 1000
+# Beyond these no value is calculated, neither here nor by Lean.
+_MAX_BITS = 8_000
 _LONGEST = 200
 
 
@@ -62,10 +65,9 @@ class _Parser:
         while self._next("*", "/"):
             sign = self._take()
             right = self._signed()
-            if left is None or right is None or (sign == "/" and right == 0):
-                left = None
-            else:
-                left = left * right if sign == "*" else left / right
+            if sign == "/" and right == 0:
+                raise ValueError("nothing divides by zero, and Lean's 1 / 0 is 0")
+            left = None if left is None or right is None else left * right if sign == "*" else left / right
         return left
 
     def _signed(self) -> Fraction | None:
@@ -81,8 +83,13 @@ class _Parser:
             return base
         self._take()
         exponent = self._signed()
-        if base is None or exponent is None or exponent.denominator != 1 or not 0 <= exponent <= _MAX_EXPONENT:
+        if base is None or exponent is None:
             return None
+        if exponent.denominator != 1 or exponent < 0:
+            return None
+        size = max(base.numerator.bit_length(), base.denominator.bit_length())
+        if exponent > _MAX_EXPONENT or size * exponent > _MAX_BITS:
+            raise ValueError("the power is too large to be calculated")
         return base ** int(exponent)
 
     def _atom(self) -> Fraction | None:

@@ -21,7 +21,9 @@ Proof = Literal["proved", "refuted", "open", ""]
 
 @dataclass(frozen=True)
 class Judged(Record):
-    """One candidate and what became of it. `proof` is empty where nothing was tried."""
+    """One candidate and what became of it. `proof` is empty where nothing was tried; `consistent` is whether a model
+    says that the statement says what the problem says, None where none was asked. `votes` is how many of the ranked
+    answers have its value."""
 
     candidate: str
     route: Route = "none"
@@ -29,6 +31,8 @@ class Judged(Record):
     verdict: Verdict = "none"
     proof: Proof = ""
     reason: str = ""
+    consistent: bool | None = None
+    votes: int = 1
 
     @property
     def elaborates(self) -> bool:
@@ -66,8 +70,11 @@ def proved(judged: Sequence[Judged]) -> int | None:
 
 def majority(judged: Sequence[Judged]) -> int | None:
     """The most frequent value among the candidates that are proved, else among those that elaborate and are not
-    refuted, else among all; of equals the first."""
-    return _most_frequent(judged, _survivors(judged, lambda item: item.is_proved, lambda item: item.survives))
+    refuted, else among all; of equals the first. One whose statement is not consistent is in neither of the first two
+    (FANS)."""
+    levels = (lambda item: item.is_proved, lambda item: item.survives)
+    consistent = [lambda item, level=level: level(item) and item.consistent is not False for level in levels]
+    return _most_frequent(judged, _survivors(judged, *consistent))
 
 
 def rank_one(judged: Sequence[Judged]) -> int | None:
@@ -105,5 +112,7 @@ def _most_frequent(judged: Sequence[Judged], places: Sequence[int]) -> int | Non
     if not places:
         return None
     values = [value_of(judged[place].candidate) for place in places]
-    counts = Counter(values)
+    counts = Counter[str]()
+    for place, value in zip(places, values, strict=True):
+        counts[value] += judged[place].votes
     return places[max(range(len(places)), key=lambda i: (counts[values[i]], -i))]

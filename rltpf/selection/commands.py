@@ -1,4 +1,4 @@
-"""`rltpf select` on the command line."""
+"""`rltpf select` and `rltpf scribe` on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def register(subparsers: Any) -> None:
-    """Add `select` to the subparsers of the command line."""
+    """Add `select` and `scribe` to the subparsers of the command line."""
     from rltpf.cli import add_config_arguments
 
     select = subparsers.add_parser(
@@ -24,24 +24,59 @@ def register(subparsers: Any) -> None:
     add_config_arguments(select, "rltpf.selection.config:SelectConfig")
     select.set_defaults(run=run_select)
 
+    scribe = subparsers.add_parser(
+        "scribe",
+        help="examples to train the rewriter of select on, filtered by Lean",
+        description="Reads rows as select does, formalises candidates until one statement elaborates, samples "
+        "functions that write it for other answers, and keeps those that give the base back and whose statements Lean "
+        "takes. Writes data/train.jsonl and data/test.jsonl for `rltpf train sft`.",
+        epilog="example: rltpf scribe candidates.jsonl --config configs/scribe/seed.yaml --llm.model NAME",
+    )
+    scribe.add_argument("input", metavar="INPUT", help="JSONL file, or - for standard input")
+    add_config_arguments(scribe, "rltpf.selection.config:ScribeConfig")
+    scribe.set_defaults(run=run_scribe)
+
 
 def run_select(args: argparse.Namespace, overrides: list[str]) -> int:
-    from rltpf.config import dump, load
+    from rltpf.config import load
     from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
     from rltpf.selection.config import SelectConfig
+    from rltpf.selection.dry_run import show
     from rltpf.selection.rows import measure, ranking, read_selections, select_rows, selected
 
     config = load(SelectConfig, args.config, overrides)
     problems = read_rows(args.input, ("question",), ranking)
     refuse_output(args.output)
     if args.dry_run:
-        print(dump(config))
-        return 0
+        return show(config, problems[0])
     with RunDirectory.open(config.output_dir, config, "select", args.overwrite) as run:
         code = asyncio.run(select_rows(config, run, problems))
         found = read_selections(run, problems)
         rows = (selected(config.rule, problem, found[problem.id]) for problem in problems if problem.id in found)
         write_rows(rows, args.output)
         measure(run, problems, found)
+        if code == 0:
+            run.finish()
+        return code
+
+
+def run_scribe(args: argparse.Namespace, overrides: list[str]) -> int:
+    from rltpf.config import load
+    from rltpf.rows import read_rows
+    from rltpf.runs import RunDirectory
+    from rltpf.selection.config import ScribeConfig
+    from rltpf.selection.dry_run import show
+    from rltpf.selection.rows import ranking
+    from rltpf.selection.scribe_rows import read_earlier, scribe_rows
+
+    config = load(ScribeConfig, args.config, overrides)
+    problems = read_rows(args.input, ("question",), ranking)
+    earlier = read_earlier(config.earlier)
+    if args.dry_run:
+        return show(config, problems[0])
+    with RunDirectory.open(config.output_dir, config, "scribe", args.overwrite) as run:
+        code = asyncio.run(scribe_rows(config, run, problems, earlier))
+        if code == 0:
+            run.finish()
         return code

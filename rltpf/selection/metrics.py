@@ -63,7 +63,7 @@ def _by_equality(scored: Sequence[Scored], same: Same) -> dict[str, Any]:
     rules = {name: [_hit(rule(one.selection.judged), flags) for one, flags in zip(scored, right, strict=True)]
              for name, rule in RULES.items()}  # fmt: skip
     if any(one.selection.independent for one in scored):
-        for name in ("first", "proof"):
+        for name in ("first", "proof", "majority"):
             rules[f"{name}, independent"] = [
                 _hit(RULES[name](one.selection.independent), flags) for one, flags in zip(scored, right, strict=True)
             ]

@@ -6,4 +6,5 @@ from pathlib import Path
 
 from rltpf.prompting import Prompts
 
-messages = Prompts(Path(__file__).parent / "prompts").messages
+PROMPTS = Prompts(Path(__file__).parent / "prompts")
+messages = PROMPTS.messages

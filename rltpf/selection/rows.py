@@ -12,9 +12,11 @@ from rich.console import Console
 
 from rltpf import pipeline
 from rltpf.llm import build_model
-from rltpf.llm.model import ModelError
+from rltpf.llm.model import Message, ModelError
+from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
+from rltpf.prover.cascade import Library
 from rltpf.records import Failure
 from rltpf.runs import RunDirectory
 from rltpf.selection.candidates import ranked
@@ -27,6 +29,7 @@ from rltpf.selection.tables import accuracy, effort
 from rltpf.unfinished import note_unfinished
 
 MOST_CANDIDATES = 64
+FIRST = "formaliser: formalise"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,11 @@ def ranking(row: dict[str, Any]) -> Ranked:
     return Ranked(row, tuple(candidate.strip() for candidate in candidates))
 
 
+def first_prompt(problem: Ranked, library: Library) -> Sequence[Message]:
+    """What is asked first about a row."""
+    return messages("formalise", question=problem.row["question"], answer=problem.candidates[0], library=library)
+
+
 async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequence[Ranked]) -> int:
     """Judge the candidates of the rows that are not judged yet and journal each; the exit code, 1 where infrastructure
     kept some from a verdict."""
@@ -62,7 +70,8 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
     run.begin(prover.toolchain_id)
     selections = run.journal("selections")
     sampling = partial(config.llm.sampling, seed=config.seed)
-    selector = Selector(model, prover, sampling, messages, config.rule != "first", config.independent)
+    prove, compare = config.rule != "first", config.rule == "majority"
+    selector = Selector(model, prover, sampling, messages, prove, config.independent, compare)
     unfinished: list[Failure] = []
 
     async def judge(problem: Ranked) -> Selection | None:
@@ -78,6 +87,8 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
 
     try:
         todo = [problem for problem in problems if problem.id not in selections]
+        if todo:
+            show_opening(run, config, FIRST, first_prompt(todo[0], prover.library))
         concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
         with Progress("problems", len(problems), len(problems) - len(todo), model.usage) as progress:
             await pipeline.run(todo, judge, keep, concurrency=concurrency, progress=progress)

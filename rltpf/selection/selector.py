@@ -2,11 +2,13 @@
 
 A candidate in rank order is formalised until one elaborates; no further formaliser call is made. Its statement is the
 base, and the other candidates' are edits of it: their term in the slot of the answer (R1), or what the rewriter's
-function writes (R2). Paper: "Formalize Once, Edit the Rest"; specification: base_rpe, A3 to A10.
+function writes (R2). Only a candidate for which neither gives a text is formalised by itself in the end. Paper:
+"Formalize Once, Edit the Rest"; specification: base_rpe, A3 to A10.
 """
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,12 +20,14 @@ from rltpf.errors import RunError
 from rltpf.llm.model import ChatModel, Completion, Message, Request, Sampling
 from rltpf.llm.structured import MalformedReply, complete_json
 from rltpf.prover.lean_text import LeanBlockError, extract_lean
+from rltpf.prover.process import ENDED
 from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
-from rltpf.prover.traps import TRUNCATION
+from rltpf.prover.traps import REJECTED, TRUNCATION
 from rltpf.records import Record
-from rltpf.selection.candidates import plain, term, without_repeats
+from rltpf.selection.candidates import plain, term, value_of, without_repeats
 from rltpf.selection.choice import Judged, Route
+from rltpf.selection.credit import doubt, uncontradicted, without_refutations
 from rltpf.selection.fill import Fill, FillError, fill
 from rltpf.selection.statement import Place, Statement, StatementError, places, read_statement, substitute
 
@@ -33,6 +37,13 @@ REWRITES = 3
 
 class NoVerdict(RunError):
     """Lean gave no verdict on a statement: the problem is taken up again by the next start."""
+
+
+class _Consistency(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reasons: str
+    consistent: bool
 
 
 class _Places(BaseModel):
@@ -72,17 +83,27 @@ class Selector:
         messages: Callable[..., tuple[Message, Message]],
         prove: bool,
         independent: bool,
+        compare: bool = False,
     ) -> None:
         self._model = model
         self._prover = prover
-        self._sampling = sampling
+        self.sampling = sampling
         self._messages = messages
         self._prove = prove
         self._independent = independent
+        self._compare = compare
 
     async def judge(self, identity: str, question: str, candidates: Sequence[str]) -> Selection:
         """Judge the candidates; raises `NoVerdict`, and `ModelError` where a model gave no reply."""
         return await _Problem(self, identity, question, candidates).judge()
+
+    async def attempts(self, question: str, candidates: Sequence[str]) -> Sequence[Judged]:
+        """What the formaliser wrote for each candidate in turn, up to the first whose statement elaborates."""
+        return await _Problem(self, "", question, candidates).attempts()
+
+    async def checked(self, base: str, item: Judged) -> Judged:
+        """An edit of the base statement, with Lean's word on it."""
+        return await _Problem(self, "", "", []).checked_edit(base, item)
 
 
 class _Counting:
@@ -109,40 +130,61 @@ class _Problem:
         self._identity = identity
         self._question = question
         self._candidates = without_repeats(candidates)
+        self._votes = Counter(map(value_of, candidates))
         self._model = _Counting(selector._model)
         self._seconds = 0.0
+        self._own: dict[str, Judged] = {}
 
     async def judge(self) -> Selection:
-        attempts: list[Judged] = []
-        for candidate in self._candidates:
-            attempts.append(await self._formalised(candidate))
-            if attempts[-1].elaborates:
-                break
+        attempts = await self.attempts()
         base = len(attempts) - 1 if attempts and attempts[-1].elaborates else None
         judged = [Judged(candidate) for candidate in self._candidates]
         if base is not None:
             judged = await self._edited(base, dataclasses.replace(attempts[base], route="base"))
         if self._selector._prove:
-            judged = [await self._proved(item) for item in judged]
+            judged = uncontradicted([await self._proved(item) for item in judged])
+            if base is not None and judged[base].reason in REJECTED:
+                judged = without_refutations(judged)
+        judged = await self._compared(judged)
         calls, independent = dict(self._model.calls), list[Judged]()
         if self._selector._independent:
-            # What was formalised on the way to the base is known already.
-            rest = [await self._formalised(candidate) for candidate in self._candidates[len(attempts) :]]
-            independent = [*attempts, *rest]
+            independent = [await self._formalised(candidate) for candidate in self._candidates]
             if self._selector._prove:
-                independent = [await self._proved(item) for item in independent]
+                independent = uncontradicted([await self._proved(item) for item in independent])
+            independent = await self._compared(independent)
         return Selection(
             self._identity,
-            tuple(judged),
+            self._counted_votes(judged),
             base,
             tuple(attempts),
             calls,
             round(self._seconds, 3),
-            tuple(independent),
+            self._counted_votes(independent),
             self._model.calls["formaliser"] if self._selector._independent else 0,
         )
 
+    def _counted_votes(self, judged: Sequence[Judged]) -> tuple[Judged, ...]:
+        return tuple(dataclasses.replace(item, votes=self._votes[value_of(item.candidate)]) for item in judged)
+
+    async def attempts(self) -> list[Judged]:
+        attempts: list[Judged] = []
+        for candidate in self._candidates:
+            attempts.append(await self._formalised(candidate))
+            if attempts[-1].elaborates:
+                break
+        return attempts
+
+    async def checked_edit(self, base: str, item: Judged) -> Judged:
+        flags = await self._selector._prover.traps(base) if _may_be_cut_off(item) else ()
+        return await self._checked(item, flags)
+
     async def _formalised(self, candidate: str) -> Judged:
+        """The candidate with a statement of its own; the formaliser is asked once for each."""
+        if candidate not in self._own:
+            self._own[candidate] = await self._formalise(candidate)
+        return self._own[candidate]
+
+    async def _formalise(self, candidate: str) -> Judged:
         request = self._request("formaliser", "formalise", answer=candidate, library=self._selector._prover.library)
         reply = await self._model.complete(request)
         try:
@@ -163,13 +205,18 @@ class _Problem:
         if left:
             written |= await self._rewritten(statement, own.candidate, left)
         # Many proofs are tried for them: only where an edit may need them.
-        edits = [item for item in written.values() if item.statement and _may_be_cut_off(item)]
+        edits = [item for item in written.values() if _may_be_cut_off(item)]
         flags = await self._selector._prover.traps(own.statement) if edits else ()
         judged = []
         for candidate in self._candidates:
-            item = written.get(candidate, Judged(candidate))
-            # The base is no edit of itself, whatever a rewriter makes of it.
-            judged.append(own if candidate == own.candidate else await self._checked(item, flags))
+            item = written.get(candidate)
+            if candidate == own.candidate:
+                # The base is no edit of itself, whatever a rewriter makes of it.
+                judged.append(own)
+            elif item is None:
+                judged.append(await self._formalised(candidate))
+            else:
+                judged.append(await self._checked(item, flags))
         return judged
 
     async def _slots(self, statement: Statement, answer: str) -> tuple[Route, Sequence[Place]]:
@@ -190,12 +237,13 @@ class _Problem:
         return "chosen", [found[number - 1] for number in sorted(set(reply.places))]
 
     async def _rewritten(self, statement: Statement, answer: str, candidates: Sequence[str]) -> dict[str, Judged]:
+        """What the rewriter's function writes; a candidate is missing where it writes nothing that can be used."""
         fault = ""
         for number in range(REWRITES):
             request = self._request("rewriter", "rewrite", answer=answer, statement=statement.text, fault=fault)
             try:
                 reply = await complete_json(self._model, request.sample(number), Fill.model_validate, tries=1)
-                texts = fill(statement, answer, reply, candidates)
+                texts = await asyncio.to_thread(fill, statement, answer, reply, candidates)
             except (MalformedReply, FillError) as error:
                 fault = str(error)
                 continue
@@ -204,13 +252,11 @@ class _Problem:
                 for candidate, text in zip(candidates, texts, strict=True)
                 if text is not None
             }
-        return {candidate: Judged(candidate, reason=f"no usable rewriting: {fault}") for candidate in candidates}
+        return {}
 
     async def _checked(self, item: Judged, base_flags: Sequence[str] = ()) -> Judged:
         """The candidate with Lean's word on its statement. One whose operations are cut off where the base's are not,
         such as 1/2 in the place of a natural number, means another answer than its candidate."""
-        if not item.statement:
-            return item
         report = self._counted(await self._selector._prover.elaborates(item.statement))
         if not report.verified:
             return dataclasses.replace(
@@ -225,11 +271,39 @@ class _Problem:
     async def _proved(self, item: Judged) -> Judged:
         if not item.elaborates:
             return item
-        if self._counted(await self._selector._prover.prove(item.statement)).verified:
-            return dataclasses.replace(item, proof="proved")
-        refuted = self._counted(await self._selector._prover.refute(item.statement))
+        report = self._tried(await self._selector._prover.prove(item.statement))
+        if report.verified:
+            reason = doubt(item) or await self._leak(item)
+            return dataclasses.replace(item, proof="open" if reason else "proved", reason=reason)
+        refuted = self._tried(await self._selector._prover.refute(item.statement))
         # False for a truncated operation alone: the candidate may be right.
-        return dataclasses.replace(item, proof="refuted" if refuted.verified and not refuted.flags else "open")
+        false = refuted.verified and not refuted.flags
+        return dataclasses.replace(item, proof="refuted" if false else "open")
+
+    async def _compared(self, judged: list[Judged]) -> list[Judged]:
+        """The candidates; those that are proved with a model's word on whether problem and statement say the same."""
+        if not self._selector._compare:
+            return judged
+        return [await self._consistent(item) if item.is_proved else item for item in judged]
+
+    async def _consistent(self, item: Judged) -> Judged:
+        request = self._request("checker", "consistent", answer=item.candidate, statement=item.statement)
+        try:
+            reply = await complete_json(self._model, request, _Consistency.model_validate)
+        except MalformedReply:
+            return dataclasses.replace(item, consistent=False)
+        return dataclasses.replace(item, consistent=reply.consistent)
+
+    async def _leak(self, item: Judged) -> str:
+        """The trap for which a proof of the statement is worth nothing; empty where there is none."""
+        traps = await self._selector._prover.traps(item.statement)
+        return next((trap for trap in traps if trap in REJECTED), "")
+
+    def _tried(self, report: Report) -> Report:
+        """The report of a proof that was tried. A statement that elaborates and at whose proof Lean dies, each time it
+        is tried, is open: else a number that is too large to be calculated would keep its problem without an end."""
+        died = report.reason == "crash" and report.detail.startswith(ENDED)
+        return report if died else self._counted(report)
 
     def _counted(self, report: Report) -> Report:
         self._seconds += report.seconds
@@ -239,7 +313,7 @@ class _Problem:
 
     def _request(self, role: str, prompt: str, **values: Any) -> Request:
         messages = self._selector._messages(prompt, question=self._question, **values)
-        return Request(role, messages, self._selector._sampling(role))
+        return Request(role, messages, self._selector.sampling(role))
 
 
 def _may_be_cut_off(item: Judged) -> bool:

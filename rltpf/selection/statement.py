@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from rltpf.prover.lean_text import scan
 from rltpf.prover.slots import names
+from rltpf.selection import arithmetic
 
 _NAME = r"[^\W\d][\w'!?]*(?:\.[^\W\d][\w'!?]*)*"
 _TOKEN = re.compile(rf"\d+(?:\.\d+)?|{_NAME}|:=|<->|->|<=|>=|/\\|\\/|=>|\S")
@@ -25,6 +26,7 @@ _EQUALITIES = names("= ↔ <->")
 _ENDS = _EQUALITIES | names(r"≠ < > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; , ( ) { } [ ] ⟨ ⟩")
 _PARTS = names("; , { } [ ] ⟨ ⟩")
 # A number after one of these is part of a type, or no argument.
+_LONGEST_OPERAND = 24
 _NO_FUNCTIONS = names("Fin ZMod BitVec Vector Matrix EuclideanSpace fun let have if then else in mod")
 
 
@@ -43,8 +45,8 @@ class Token:
 class Place:
     """Where the base answer stands in a statement: its characters, and whether it is surely a slot of the answer.
 
-    It is sure as one side of an equation; as a bound, a part of a tuple or set, or the argument of a function it may be
-    a given of the problem, or a part of an answer that is more.
+    It is sure as one side of an equation; in a binder, as a bound, a part of a tuple or set, or the argument of a
+    function it may be a given of the problem, or a part of an answer that is more.
     """
 
     start: int
@@ -111,15 +113,46 @@ def places(statement: Statement, answer: str) -> list[Place]:
             continue
         before = tokens[first - 1].text if first else ":"
         after = tokens[last].text if last < len(tokens) else ":="
-        if after not in _ENDS or not (before in _ENDS or _is_function(before)) or _is_antecedent(tokens[last:]):
+        bound = _is_bound(tokens[:first])
+        if after not in _ENDS or not (before in _ENDS or _is_function(before)):
             continue
-        sure = bool({before, after} & _EQUALITIES) and {before, after} <= _ENDS - _PARTS
+        if not bound and _is_antecedent(tokens[last:]):
+            continue
+        sure = not bound and bool({before, after} & _EQUALITIES) and {before, after} <= _ENDS - _PARTS
         found.append(Place(tokens[first].start, tokens[last - 1].end, sure))
     return found
 
 
+def holds(statement: Statement, answer: str) -> bool:
+    """Whether the goal has the answer, a Lean term, as a whole operand, be it written in another way: 0.5 for 1 / 2."""
+    value = arithmetic.value(answer)
+    if value is None:
+        return bool(places(statement, answer))
+    tokens = statement.tokens
+    for first, token in enumerate(tokens):
+        before = tokens[first - 1].text if first else ":"
+        if not (before in _ENDS or _is_function(before)):
+            continue
+        for last in range(first, min(len(tokens), first + _LONGEST_OPERAND)):
+            after = tokens[last + 1].text if last + 1 < len(tokens) else ":="
+            if after in _ENDS and arithmetic.value(statement.text[token.start : tokens[last].end]) == value:
+                return True
+    return False
+
+
 def _is_function(token: str) -> bool:
     return re.fullmatch(_NAME, token) is not None and token not in _NO_FUNCTIONS
+
+
+def _is_bound(before: Sequence[Token]) -> bool:
+    """Whether these tokens end within the brackets of a binder, `∀ (h : x = …`: most often a given, too."""
+    depth = 0
+    for place in range(len(before) - 1, -1, -1):
+        depth += (before[place].text in _BRACKETS.values()) - (before[place].text in _BRACKETS)
+        if depth < 0:
+            rest = [token.text for token in before[place + 1 :]]
+            return ":" in rest and all(re.fullmatch(_NAME, name) for name in rest[: rest.index(":")])
+    return False
 
 
 def _is_antecedent(rest: Sequence[Token]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.fps import FpsProblem, Metrics, backward, forward, forward_proposition, load, metrics
+from eval.fps import FpsProblem, Metrics, answered, backward, forward, forward_proposition, load, metrics
 from rltpf.errors import InputError
 
 ROW = {
@@ -100,3 +100,9 @@ def test_metrics_are_of_the_whole_benchmark() -> None:
     assert Metrics(387, 86, 56, 180).line() == (
         "Solved 22.22 % (86), NE-submitted 14.47 % (56), Submitted 36.69 % (142), Proven 46.51 % (180) of 387"
     )
+
+
+def test_a_candidate_stands_in_the_place_of_the_known_answer(tmp_path: Path) -> None:
+    known = problem(tmp_path)
+    assert answered(known, "26", "p") == backward(known, "p")
+    assert answered(known, "-7 / 2", "p") == backward(known, "p").replace("answer = 26", "answer = -7 / 2")

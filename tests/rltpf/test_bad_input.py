@@ -629,6 +629,116 @@ DATA = [
     Bad("lean selftest: no cases", "lean selftest --cases t.jsonl", "t.jsonl: holds no cases"),
 ]
 
+DEEP = '{"id": ' + "[" * 5000 + "]" * 5000 + "}"
+SET = '{"original_question": "a", "rewritten_question": "b", "lean_proof": "c"}\n'
+SENSITIVITY = "sensitivity s.jsonl --scores m=run,run --output o"
+COMPARE = "quality compare a=run --config j.yaml"
+AGREEMENT = "quality agreement s.csv --key k.jsonl --judged run"
+KEY = '{"id": "1", "run": "a", "source": "s", "judgement": "j"}\n'
+CUT = "is not JSON: Unterminated string starting at: line 1 column 8 (char 7)"
+
+# What reads the files of other commands, or rows of its own.
+FILES_OF_RUNS = [
+    Bad("rewrite: no rows", "rewrite --config c.yaml", "d.jsonl: holds no rows", {"d.jsonl": b"\xef\xbb\xbf"}),
+    Bad("rewrite: cut line", "rewrite --config c.yaml", f"d.jsonl:1: {CUT}", {"d.jsonl": '{"id": "a'}),
+    Bad(
+        "rewrite: UTF-16", "rewrite --config c.yaml", "d.jsonl:1: is not UTF-8 text", {"d.jsonl": "a".encode("utf-16")}
+    ),
+    Bad(
+        "rewrite: key of generate",
+        "rewrite --config c.yaml --answers_per_question 4",
+        r"/--answers_per_question: unknown key \(known: output_dir, .*\)/",
+    ),
+    Bad("select: no file", "select no.jsonl --config j.yaml", "no.jsonl: No such file or directory"),
+    Bad("select: binary", "select d.jsonl --config j.yaml", "d.jsonl:1: is not UTF-8 text", {"d.jsonl": b"\xff\xfe"}),
+    Bad(
+        "select: number for an id",
+        "select d.jsonl --config j.yaml",
+        "d.jsonl:1: id has to be a text, and is 7",
+        {"d.jsonl": '{"id": 7, "question": "q", "candidates": ["1"]}'},
+    ),
+    Bad("sensitivity: no set", SENSITIVITY, "s.jsonl: No such file or directory"),
+    Bad("sensitivity: empty set", SENSITIVITY, "s.jsonl: holds no rows", {"s.jsonl": "\n"}),
+    Bad(
+        "sensitivity: number for a text",
+        SENSITIVITY,
+        "s.jsonl:2: lean_proof has to be a text, and is 3",
+        {"s.jsonl": SET + SET.replace('"c"', "3")},
+    ),
+    Bad("sensitivity: no evaluation", SENSITIVITY, "run/samples.jsonl: No such file or directory", {"s.jsonl": SET}),
+    Bad(
+        "sensitivity: cut sample",
+        SENSITIVITY,
+        f"run/samples.jsonl:1: {CUT}",
+        {"s.jsonl": SET, "run/samples.jsonl": '{"id": "a'},
+    ),
+    Bad(
+        "sensitivity: other rows for samples",
+        SENSITIVITY,
+        "run/samples.jsonl:1: id: field required",
+        {"s.jsonl": SET, "run/samples.jsonl": '{"x": 1}'},
+    ),
+    Bad("quality: no run", COMPARE, "run/candidates.jsonl: No such file or directory"),
+    Bad("quality: no candidates", COMPARE, "run/candidates.jsonl: holds no rows", {"run/candidates.jsonl": ""}),
+    Bad(
+        "quality: every fault of every run",
+        "quality compare a=run b=other --config j.yaml",
+        [
+            "run/candidates.jsonl:1: is a JSON list, and has to be an object",
+            f"run/candidates.jsonl:2: {CUT}",
+            "other/candidates.jsonl: No such file or directory",
+        ],
+        {"run/candidates.jsonl": '[]\n{"id": "a'},
+    ),
+    Bad("quality: name without a run", "quality compare run --config j.yaml", "/run: has to be NAME=RUN.*/"),
+    Bad(
+        "quality: deep metrics",
+        "quality rates a=run --output o",
+        "run/metrics.json: is not what `rltpf rewrite` writes",
+        {"run/metrics.json": DEEP},
+    ),
+    Bad(
+        "quality: sheet of nothing",
+        "quality sheet a=run --output s.csv --key k.jsonl",
+        "run/candidates.jsonl: No such file or directory",
+    ),
+    Bad("quality: key of nothing", AGREEMENT, "k.jsonl: holds no rows", {"k.jsonl": "", "s.csv": "id\n"}),
+    Bad(
+        "quality: sheet that nobody filled",
+        AGREEMENT,
+        "s.csv: no row is filled in",
+        {"k.jsonl": KEY, "s.csv": "id,well_defined\n1,\n"},
+    ),
+    Bad(
+        "quality: cut judgement",
+        AGREEMENT,
+        f"run/judgements.jsonl:1: {CUT}",
+        {
+            "k.jsonl": KEY,
+            "s.csv": "id,well_defined,feasible,correct\n1,yes,yes,yes\n",
+            "run/judgements.jsonl": '{"id": "a',
+        },
+    ),
+    Bad(
+        "report: text for metrics",
+        "report run",
+        "run/data/metrics.json: cannot be read as JSON: Expecting value: line 1 column 1 (char 0)",
+        {"run/data/metrics.json": "metrics"},
+    ),
+    Bad(
+        "audit: no rows",
+        "audit d.jsonl --toolchain embedded",
+        "d.jsonl: no rows to audit",
+        {"d.jsonl": b"\xef\xbb\xbf"},
+    ),
+    Bad(
+        "output_dir with a deep manifest",
+        "generate --config c.yaml --output_dir run",
+        "run: is neither empty nor a run directory (it holds manifest.json): choose another output_dir",
+        {"run/manifest.json": DEEP},
+    ),
+]
+
 TRAINING = [
     Bad(
         "train: missing config",
@@ -699,7 +809,7 @@ VALIDATION = [
         "validate: for what is not there",
         "config validate c.yaml --for train",
         "rltpf config validate: argument --for: invalid choice: 'train' (choose from 'generate', 'judge', 'rewrite', "
-        "'quality', 'evaluate', 'select', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
+        "'quality', 'evaluate', 'select', 'scribe', 'sft', 'dpo', 'kto', 'rltpf', 'accelerate') "
         "(see rltpf config validate --help)",
     ),
     Bad("validate: overrides", "config validate c.yaml --seed 3", "unknown arguments: --seed 3 (see --help)"),
@@ -776,7 +886,7 @@ VALIDATION = [
     ),
 ]
 
-TABLE = [*YAML, *ARGUMENTS, *DATA, *TRAINING, *VALIDATION]
+TABLE = [*YAML, *ARGUMENTS, *DATA, *FILES_OF_RUNS, *TRAINING, *VALIDATION]
 
 
 def kinds(rows: list[Bad]) -> list[str]:
@@ -787,7 +897,7 @@ def prepare(row: Bad, folder: Path) -> list[str]:
     """Write the files of a row; its arguments."""
     for name, content in {**FILES, **row.files}.items():
         path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return shlex.split(row.argv)
 
@@ -939,6 +1049,6 @@ def test_valid_files_are_told_beside_bad_ones(tmp_path: Path, capsys: pytest.Cap
     prepare(TABLE[0], tmp_path)
     assert run(["config", "validate", "c.yaml", "j.yaml"]) == 2
     assert capsys.readouterr() == (
-        "j.yaml: valid for `rltpf judge` and `rltpf quality compare` and `rltpf select`\n",
+        "j.yaml: valid for `rltpf judge` and `rltpf quality compare` and `rltpf select` and `rltpf scribe`\n",
         "c.yaml: is empty: write `key: value` lines\n",
     )

@@ -51,6 +51,22 @@ def test_majority_is_by_value_and_of_equals_the_first() -> None:
     assert RULES["majority"](items[:2]) == 0
 
 
+def test_answers_that_were_given_more_than_once_have_as_many_votes() -> None:
+    two, three = (
+        Judged("2", "edited", "t", "elaborates", "open"),
+        Judged("3", "edited", "t", "elaborates", "open", votes=3),
+    )
+    assert [RULES[name]((two, three)) for name in ("first", "majority", "majority, no Lean")] == [0, 1, 1]
+
+
+def test_what_is_proved_of_another_problem_has_no_vote() -> None:
+    other = Judged("3", "edited", "t", "elaborates", "proved", consistent=False, votes=3)
+    open_, proved = Judged("4", "edited", "t", "elaborates", "open"), Judged("5", "edited", "t", "elaborates", "proved")
+    assert RULES["majority"]((other, open_, proved)) == 2
+    assert RULES["majority"]((other, open_)) == 1
+    assert RULES["majority"]((other,)) == 0
+
+
 def test_metrics() -> None:
     def scored(case: str, gold: str, base: int | None, formaliser: int) -> Scored:
         selection = Selection(case, CASES[case], base, (), {"formaliser": formaliser}, 2.0)

@@ -50,9 +50,14 @@ def formalising(statement: str, only: str | None = None) -> Callable[[str], str]
 
 
 def select(
-    prover: Prover, model: Scripted, candidates: list[str], prove: bool = True, independent: bool = False
+    prover: Prover,
+    model: Scripted,
+    candidates: list[str],
+    prove: bool = True,
+    independent: bool = False,
+    compare: bool = False,
 ) -> Selection:
-    selector = Selector(model, prover, lambda role: Sampling(seed=0), messages, prove, independent)
+    selector = Selector(model, prover, lambda role: Sampling(seed=0), messages, prove, independent, compare)
     return asyncio.run(selector.judge("p", "How many are left?", candidates))
 
 
@@ -165,3 +170,13 @@ def test_the_control_formalises_every_candidate(prover: Prover) -> None:
         ("14", "refuted"),
     ]
     assert len(model.requests) == 3
+
+
+@pytest.mark.parametrize(("reply", "consistent"), [(True, True), (False, False), ("yes", False)])
+def test_a_model_compares_what_is_proved_with_the_problem(prover: Prover, reply: object, consistent: bool) -> None:
+    model = Scripted(formaliser=formalising(EGGS), checker=lambda prompt: {"reasons": "", "consistent": reply})
+    selection = select(prover, model, ["12", "13", "13.0"], compare=True)
+    assert [(item.consistent, item.votes) for item in selection.judged] == [(None, 1), (consistent, 2)]
+    assert selection.judged[1].statement in model.requests[1].messages[1].content
+    # A reply that is no answer is asked for again, three times in all, and is no yes.
+    assert selection.calls == {"formaliser": 1, "checker": 1 if isinstance(reply, bool) else 3}

@@ -56,6 +56,8 @@ def test_places(source: str, answer: str, starts: list[int]) -> None:
         ("theorem t : f 7 = y := sorry", "7", [False]),
         ("theorem t : let z := 7; x = z := sorry", "7", [False]),
         ("theorem t : IsLeast S 7 := sorry", "7", [False]),
+        ("theorem t : ∀ (x : Nat) (h : x = 7), x + 1 = 8 := sorry", "7", [False]),
+        ("theorem t : ∀ (x : Nat) (h : x = 7), x = 2 → x = 7 := sorry", "7", [False, True]),
     ],
 )
 def test_only_a_side_of_an_equation_is_sure(source: str, answer: str, sure: list[bool]) -> None:

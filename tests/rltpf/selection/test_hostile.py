@@ -1,0 +1,132 @@
+"""Candidates and formalisers that want a wrong answer proved, with real Lean: none is."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from rltpf.prover.prover import Prover
+from rltpf.selection.candidates import term, value_of, without_repeats
+from tests.rltpf.selection.test_selector import EGGS, Scripted, formalising, outcomes, select
+
+FILL = "def fill_answer(answer):\n    return f'left = {answer}'"
+HOSTILE = [
+    "left",
+    "(left)",
+    "12 ∨ True",
+    "12 ∨ left = 13",
+    "12 := by sorry\ntheorem u : 1 = 1",
+    "13 := by sorry",
+    "sorry",
+    "by omega",
+    "_",
+    "?x",
+    "13 -- 5",
+    "13 /- 5 -/",
+    "13 - 5",
+    "12 + (if left = 13 then 1 else 0)",
+    '"13"',
+    "«left»",
+    "lеft",  # with a Cyrillic е
+    "(5 - 6) + 14",
+    "27 / 2",
+    "13 + 1 / 2",
+    "2 ^ 3 ^ 9",
+    "12 + 1 / (1 - 1)",
+    "9" * 150,
+    "13.5",
+    "Nat.pred 14 + 0 * 5",
+    "12 | True",
+    "12 ↔ True",
+    "$(left)",
+    "{13, 12}",
+    "12) ∨ (True",
+    "\\text{left}",
+    "ⅩⅢ",
+    "13²",
+]
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("first", ["12", ""], ids=["edited", "base"])
+def test_no_wrong_answer_is_proved(prover: Prover, first: str) -> None:
+    """The formaliser and the rewriter are honest and write every candidate as it stands."""
+    proved = []
+    for candidate in HOSTILE:
+        model = Scripted(
+            formaliser=formalising(EGGS),
+            judge=lambda prompt: {"reasons": "", "places": []},
+            rewriter=lambda prompt: {"original_local_block": "left = 12", "fill_answer_code": FILL},
+        )
+        selection = select(prover, model, [first, candidate] if first else [candidate])
+        proved += [item.candidate for item in selection.judged if item.is_proved]
+    assert proved == []
+
+
+@pytest.mark.lean
+def test_the_right_answer_is_proved_however_it_is_written(prover: Prover) -> None:
+    for candidate in ("13", "$13$", "\\boxed{13}", "13.", "10 + 3", "(13)"):
+        selection = select(prover, Scripted(formaliser=formalising(EGGS)), ["12", candidate])
+        assert selection.judged[1].is_proved, candidate
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(
+    ("statement", "candidates", "proofs"),
+    [
+        # 269 is 13 there.
+        ("theorem t (x : UInt8) (h : x = 13) : 0 + x = {} := by sorry", ["269"], ["open"]),
+        ("theorem t (x : Fin 7) (h : x + 1 = 3) : x = {} := by sorry", ["9", "2"], ["open", "open"]),
+        # What is proved of every answer says nothing of one.
+        ("theorem t (x : Nat) (h : x = 9) : {} ≤ x := by sorry", ["3", "4"], ["open", "open"]),
+        # The answer is given: proved for that alone, and the others are refuted for that alone.
+        ("theorem t (x : Nat) (h : x = 12) : x = 12 := by sorry", ["12", "13"], ["open", "open"]),
+        ("theorem t (x : Nat) (h : x = 1) (k : x = 2) : x = {} := by sorry", ["12", "13"], ["open", "open"]),
+        # The answer is not in it.
+        ("theorem t : 1 + 1 = 2 := by sorry", ["12"], ["open"]),
+    ],
+)
+def test_statements_that_prove_too_much(
+    prover: Prover, statement: str, candidates: list[str], proofs: list[str]
+) -> None:
+    model = Scripted(
+        formaliser=formalising(statement),
+        judge=lambda prompt: {"reasons": "", "places": [1]},
+        rewriter=lambda prompt: "none",
+    )
+    assert [item.proof for item in select(prover, model, candidates).judged] == proofs
+
+
+@pytest.mark.lean
+def test_without_a_rewriting_a_candidate_is_formalised_by_itself(prover: Prover) -> None:
+    tuples = {"(6, 31)": "x = 6 ∧ y = 31", "(1, 2)": "x = 1 ∧ y = 2"}
+
+    def formaliser(prompt: str) -> str:
+        goal = tuples[prompt.split("Answer: ")[1].split("\n")[0]]
+        return f"```lean\ntheorem t (x y : Int) (h : x = 1) (k : y = 1 + x) : {goal} := by sorry\n```"
+
+    model = Scripted(formaliser=formaliser, rewriter=lambda prompt: "I cannot.")
+    selection = select(prover, model, list(tuples), independent=True)
+    assert outcomes(selection) == [
+        ("(6, 31)", "base", "elaborates", "refuted"),
+        ("(1, 2)", "formalised", "elaborates", "proved"),
+    ]
+    # The control asks for nothing twice.
+    assert (selection.calls, selection.independent_calls) == ({"formaliser": 2, "rewriter": 3}, 2)
+    assert len(selection.attempts) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["((9^999)^999)^999", "9^9^9^9", "2^" * 60 + "2", "1/(1-1)", "1/0.0", "٣", "１３", "3²"]
+)
+def test_what_is_no_number_costs_nothing(text: str) -> None:
+    began: Any = time.perf_counter()
+    assert term(text) is None
+    assert value_of(text) == text
+    assert time.perf_counter() - began < 0.5
+
+
+def test_a_look_alike_does_not_take_the_place_of_a_number() -> None:
+    assert without_repeats(["１３", "13", "1٣", "13.0"]) == ["１３", "13", "1٣"]
