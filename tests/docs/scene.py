@@ -66,7 +66,7 @@ def furnish(folder: Path) -> None:
 
 def put_rows(folder: Path, page: str, number: int, name: str, **more: str) -> None:
     """Write the rows of a page's JSON block, counted from 0, as an input file, with `more` fields each."""
-    text = pages.blocks(pages.ROOT / "docs" / page, "json")[number].text
+    text = pages.blocks(pages.ROOT / page, "json")[number].text
     rows = [json.loads(line) | more for line in text.splitlines()]
     (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
 

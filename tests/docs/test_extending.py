@@ -1,4 +1,4 @@
-"""The examples of the pages `new_*.md`, taken from the pages as they stand, applied to a copy of the sources and run."""
+"""The examples of the pages `new_*.md`, as they stand in the pages: applied to a copy of the sources, and run."""
 
 from __future__ import annotations
 
