@@ -19,7 +19,7 @@ import yaml
 from checks import fault
 from scene import Scene, furnish, opened, put_rows
 
-from rltpf import __version__
+from rltpf import __version__, demo
 from rltpf.config import load
 from rltpf.llm.settings import LLMConfig
 
@@ -208,6 +208,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_page_is_in_the_index() -> None:
     index = {Path(link.partition("#")[0]).name for link in pages.links(pages.ROOT / "README.md")}
     assert {page.name for page in (pages.ROOT / "docs").glob("*.md")} <= index
+
+
+def test_the_demo_has_as_many_steps_as_is_said() -> None:
+    said = re.search(r"in (\d+) steps", page_text("getting_started.md"))
+    assert said is not None
+    assert int(said[1]) == len(demo._steps())
 
 
 def test_the_version_is_the_same_everywhere() -> None:
