@@ -31,7 +31,7 @@ def serve(teacher: Replying, model: str, count_tokens: Callable[[str], int]) -> 
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             messages = {message["role"]: message["content"] for message in request["messages"]}
             try:
-                text = teacher.reply(messages["system"], messages["user"], request.get("seed", 0))
+                text = teacher.reply(messages.get("system", ""), messages["user"], request.get("seed", 0))
             except (LookupError, StopIteration) as error:
                 return self._send(404, {"error": {"message": f"nothing was authored for this request: {error}"}})
             prompt_tokens = sum(count_tokens(content) for content in messages.values())

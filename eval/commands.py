@@ -31,7 +31,9 @@ def register(subparsers: Any) -> None:
         epilog="example: rltpf sensitivity rewritten.jsonl --scores sft=runs/ori/sft,runs/rew/sft --output runs/sens",
     )
     sensitivity.add_argument(
-        "set", metavar="SET", help="JSONL with original_question, rewritten_question, lean_proof and optionally level"
+        "set",
+        metavar="SET",
+        help="JSONL with original_question, rewritten_question and optionally lean_proof and level",
     )
     sensitivity.add_argument(
         "--scores",

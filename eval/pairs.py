@@ -14,15 +14,17 @@ from eval.sensitivity import Scored
 from rltpf.errors import InputError
 from rltpf.rows import check_texts, collect
 
-_TEXTS = ("original_question", "rewritten_question", "lean_proof")
+_TEXTS = ("original_question", "rewritten_question")
 
 
 def read_set(path: Path) -> list[dict[str, Any]]:
-    """The rows of a rewritten set; raises `InputError` with a line for every row that is none."""
+    """The rows of a rewritten set; raises `InputError` with a line for every row that is none. Those of a baseline have
+    no proof."""
 
     def checked(row: dict[str, Any]) -> dict[str, Any]:
-        check_texts(row, _TEXTS)
-        return row
+        proof = {"lean_proof": row.get("lean_proof") or ""}
+        check_texts(row | proof, (*_TEXTS, *proof))
+        return row | proof
 
     return collect(path, checked)
 

@@ -16,6 +16,7 @@ from typing import Any
 from eval.equivalence import MathVerifier
 from eval.extraction import VERSIONS, lenient, normalise, same, strict
 from rltpf import pipeline
+from rltpf.intervals import wilson
 from rltpf.llm.model import ChatModel, Completion, Message, ModelError, Request, Sampling
 from rltpf.progress import Progress
 from rltpf.records import Failure, Problem, Record
@@ -195,14 +196,6 @@ def _normal(mean: float, error: float | None, z: float = 1.959964) -> tuple[floa
     # One row says nothing about the spread of rows.
     half = 1.0 if error is None else z * error
     return max(0.0, mean - half), min(1.0, mean + half)
-
-
-def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a share; unlike share +- z * stderr it is not empty at 0 and at n."""
-    share = right / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def pass_at_k(n: int, right: int, k: int) -> float:

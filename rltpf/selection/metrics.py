@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rltpf.intervals import wilson
 from rltpf.selection.choice import RULES
 from rltpf.selection.selector import Selection
 
@@ -26,7 +27,9 @@ def summarise(scored: Sequence[Scored], sames: Mapping[str, Same]) -> dict[str, 
     """The numbers of all problems, by each notion of equality.
 
     `accuracy` of a rule is out of all problems, `given_gold` out of those whose candidates hold the gold answer
-    (`gold_at_k`): the first is the product of the second and `gold_at_k`.
+    (`gold_at_k`): the first is the product of the second and `gold_at_k`. `interval_95` is Wilson's, of the accuracy.
+    `at_random` is how many would be right on average if each problem's answer were drawn from those that elaborate, a
+    control of what the order of the candidates is worth.
     """
     selections = [item.selection for item in scored]
     calls = Counter[str]()
@@ -79,9 +82,11 @@ def _by_equality(scored: Sequence[Scored], same: Same) -> dict[str, Any]:
                 "right": sum(hits),
                 "accuracy": _share(sum(hits), len(scored)),
                 "given_gold": _share(sum(hits), sum(holds)),
+                "interval_95": list(wilson(sum(hits), len(hits))) if hits else None,
             }
             for name, hits in rules.items()
         },
+        "at_random": sum(_drawn(one.selection, flags) for one, flags in zip(scored, right, strict=True)),
         "proofs": _proofs(scored, right),
     }
 
@@ -94,6 +99,12 @@ def _proofs(scored: Sequence[Scored], right: Sequence[Sequence[bool]]) -> dict[s
             if item.proof:
                 table["right" if flag else "wrong"][item.proof] += 1
     return {name: dict(sorted(counts.items())) for name, counts in table.items()}
+
+
+def _drawn(selection: Selection, flags: Sequence[bool]) -> float:
+    """The chance of the gold answer among those that elaborate; as with the rules, rank 1 where none does."""
+    passing = [flag for flag, item in zip(flags, selection.judged, strict=True) if item.elaborates] or flags[:1]
+    return sum(passing) / len(passing) if passing else 0.0
 
 
 def _hit(place: int | None, flags: Sequence[bool]) -> bool:

@@ -9,13 +9,16 @@ from rich.table import Table
 
 
 def accuracy(metrics: Mapping[str, Any]) -> Table:
-    """Right answers by rule, the controls among them, under each notion of equality; all out of all problems."""
+    """Right answers by rule, the controls among them, under each notion of equality; all out of all problems, and with
+    95 % intervals in percent."""
     equalities = metrics["equality"]
     table = Table("rule", *(f"right, {name}" for name in equalities), box=None, pad_edge=False)
     for column in table.columns[1:]:
         column.justify = "right"
     for rule in next(iter(equalities.values()))["rules"]:
-        table.add_row(rule, *(_out_of(table_["rules"][rule]["right"], metrics) for table_ in equalities.values()))
+        table.add_row(rule, *(_right(found["rules"][rule], metrics) for found in equalities.values()))
+    drawn = (f"{found['at_random']:.1f} of {metrics['problems']}" for found in equalities.values())
+    table.add_row("drawn from those that elaborate", *drawn)
     table.add_row("gold among the candidates", *(_out_of(t["gold_at_k"], metrics) for t in equalities.values()))
     return table
 
@@ -33,6 +36,12 @@ def effort(metrics: Mapping[str, Any]) -> Table:
         table.add_row(f"base at rank {rank}", _out_of(problems, metrics))
     table.add_row("no base", _out_of(metrics["no_base"], metrics))
     return table
+
+
+def _right(rule: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    interval = rule["interval_95"]
+    bounds = f" ({100 * interval[0]:.0f} to {100 * interval[1]:.0f} %)" if interval else ""
+    return _out_of(rule["right"], metrics) + bounds
 
 
 def _out_of(count: int, metrics: Mapping[str, Any]) -> str:

@@ -165,7 +165,8 @@ def _check(entry: _Given) -> tuple[str, Any]:
         if key in _OF_THE_JOB[entry.section]:
             return f"`{entry.section}.{key}`: the job decides it, leave it out", None
         fault, value = stage_options.check_value(_KINDS[entry.section], key, entry.value)
-        return fault.replace("`", f"`{entry.section}.", 1), value
+        named = fault.replace("`", f"`{entry.section}.", 1)
+        return named.replace("did you mean `", f"did you mean `{entry.section}."), value
     if key == "variant":
         if entry.value in VARIANTS:
             return "", entry.value

@@ -183,6 +183,15 @@ def test_the_command_writes_numbers_page_and_heat_maps(tmp_path: Path, capsys: p
     assert (tmp_path / "out" / "sensitivity.png").stat().st_size > 10_000
 
 
+def test_the_set_of_a_baseline_has_no_proofs(tmp_path: Path) -> None:
+    assert (
+        main(words(tmp_path, [{**ROWS[0], "lean_proof": None}, *({**row, "lean_proof": ""} for row in ROWS[1:])])) == 0
+    )
+    found = json.loads((tmp_path / "out" / "sensitivity.json").read_text())
+    assert found["confounds"]["Lean proof length"]["n"] == 0
+    assert found["models"]["base"]["all"]["absolute"] == -50.0
+
+
 def test_what_cannot_be_compared_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = words(tmp_path, [*ROWS, {"original_question": "other", "rewritten_question": "r1 1", "lean_proof": ""}])
     assert main(given) == 2

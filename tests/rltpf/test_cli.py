@@ -13,31 +13,21 @@ from rltpf.errors import InputError, RunError
 from rltpf.sandbox.command import Mechanism
 
 HEAVY = ("torch", "transformers", "trl", "peft", "openai", "datasets", "matplotlib", "lean_interact", "wandb", "rich")
-COMMANDS = (
-    ["env"],
-    ["lean"],
-    ["lean", "install"],
-    ["lean", "check"],
-    ["generate"],
-    ["judge"],
-    ["train"],
-    ["train", "sft"],
-    ["train", "dpo"],
-    ["train", "kto"],
-    ["train", "rltpf"],
-    ["train", "merge"],
-    ["rewrite"],
-    ["quality", "compare"],
-    ["quality", "rates"],
-    ["evaluate"],
-    ["rpe"],
-    ["report"],
-    ["demo"],
-    ["completion"],
-)
 
 
-@pytest.mark.parametrize("command", [[], *COMMANDS], ids=" ".join)
+def commands(parser: argparse.ArgumentParser, *words: str) -> list[list[str]]:
+    """The words of a command and of all those below it."""
+    below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    found = [list(words)]
+    for name, command in (pair for choices in below for pair in choices.items()):
+        found += commands(command, *words, name)
+    return found
+
+
+COMMANDS = commands(cli.build_parser())
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_help_imports_nothing_heavy(command: list[str]) -> None:
     """What makes `--help` slow is imports, which are the same on every machine, and not the clock."""
     script = (

@@ -9,7 +9,7 @@ from rltpf.selection.candidates import ranked, term, value_of
 # Of FormalMath500: the golds that begin with `-`, and those with digits before a sign that numbers a list.
 GOLDS = [
     "-\\sqrt{3}", "-41", "-2 + 7i", "-\\frac{\\pi}{6}", "-4", "-3", "-1", "-2", "-120", "-128", "-\\frac{35}{9}",
-    "-13x+3", "-256", "-5", "-50", "-\\frac{3}{8}", "-2,1", "1.25", "4.5", "326.5", "0.15", "3.21",
+    "-13x+3", "-256", "-5", "-50", "-\\frac{3}{8}", "-2,1", "1.25", "4.5", "326.5", "0.15", "3.21", "1 - 12i",
 ]  # fmt: skip
 
 

@@ -89,8 +89,17 @@ def test_metrics() -> None:
     assert found["lean_seconds_per_problem"] == 2.0
     assert (table["gold_at_k"], table["gold_elaborates"]) == (3, 2)
     # first selects 3, 3, 3, 3; proof 5, 5, 3, 3.
-    assert table["rules"]["first"] == {"right": 1, "accuracy": 0.25, "given_gold": 1 / 3}
-    assert table["rules"]["proof"] == {"right": 1, "accuracy": 0.25, "given_gold": 1 / 3}
+    # 1 of 4 with z = 1.96: centre (1/4 + z^2/8) / (1 + z^2/4), half z / (1 + z^2/4) * sqrt(3/64 + z^2/64).
+    one_of_four = {
+        "right": 1,
+        "accuracy": 0.25,
+        "given_gold": 1 / 3,
+        "interval_95": pytest.approx([0.0456, 0.6994], abs=1e-4),
+    }
+    assert table["rules"]["first"] == one_of_four
+    assert table["rules"]["proof"] == one_of_four
+    # 5 of 3 and 5, 3 of 3 and 5; where nothing elaborates rank 1, which is wrong.
+    assert table["at_random"] == 1.0
     assert table["rules"]["rank 1, no Lean"]["right"] == 1
     assert table["proofs"] == {"right": {"proved": 1, "refuted": 1}, "wrong": {"open": 1, "refuted": 3}}
     for rule in table["rules"].values():

@@ -93,7 +93,9 @@ def test_the_data_set_folder_of_a_generate_run_serves_too(tmp_path: Path) -> Non
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("learning_rat: 1\nbeta: 0.1\nvariant: dpo\nsft: {beta: 1, output_dir: o}\ndpo: [1]\n")
-    assert faults("--config", str(path), "--foo.seed", "1", "--dpo.seed", "x", "--resume_from_checkpoint", "c") == [
+    assert faults(
+        "--config", str(path), "--foo.seed", "1", "--dpo.seed", "x", "--dpo.bet", "1", "--resume_from_checkpoint", "c"
+    ) == [
         f"{path}: key `dpo` must map options of that stage to values",
         "argument `foo.seed` is unknown: the sections are sft, sft_all, dpo",
         f"{path}: key `learning_rat` is unknown: did you mean `learning_rate`?",
@@ -104,6 +106,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
         "argument `resume_from_checkpoint` is of one stage: write it into its section, such as "
         "`sft.resume_from_checkpoint`",
         "argument `dpo.seed`: 'x' does not fit: input should be a valid integer, unable to parse string as an integer",
+        "argument `dpo.bet` is unknown: did you mean `dpo.beta`?",
     ]
 
 
