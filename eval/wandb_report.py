@@ -40,7 +40,7 @@ def publish(run: Run) -> list[str]:
             tracking.tracked(part.folder, labels, manifest["settings"] if manifest else {}, resumed=True) as tracker,
         ):
             {"generate": _data, "evaluate": _evaluation, "rewrite": _rewriting}[kind](part, tracker)
-        names.append(f"{labels.group}/{labels.name}")
+            names.append(tracker.name)
     return names
 
 

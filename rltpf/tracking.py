@@ -71,6 +71,11 @@ class Tracker:
         """The run's page; None offline."""
         return None if self._run.offline else self._run.url
 
+    @property
+    def name(self) -> str:
+        """Group and name of the run, as W&B has them."""
+        return f"{self._run.group}/{self._run.name}"
+
     def produced(self, kind: str, identity: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Log an artifact, such as a `dataset` or a `model`, that this run made.
 

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.util
 import io
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -23,9 +24,11 @@ _CLASSES = {command: place for command, place in config_commands._TARGETS.values
 
 def fault(command: str) -> str:
     """Why the command cannot be what it means, in the folder where this process is; empty where nothing is wrong."""
-    program, *words = shlex.split(command)
+    program, *words = itertools.dropwhile(re.compile(r"[A-Z_]+=").match, shlex.split(command))
     if program == "rltpf":
         return _rltpf(words)
+    if program == "sbatch":
+        return _sbatch(words)
     if program == "make":
         return _make(words)
     if program == "accelerate":
@@ -53,7 +56,8 @@ def _given(args: Any, overrides: list[str]) -> str:
     if name in _CLASSES:
         if not getattr(args, "list", False):
             module, _, cls = _CLASSES[name].partition(":")
-            load(getattr(importlib.import_module(module), cls), args.config, overrides)
+            path = args.pipeline if args.command == "submit" else args.config
+            load(getattr(importlib.import_module(module), cls), path, overrides)
     elif name in ("rltpf train sft", "rltpf train dpo", "rltpf train kto", "rltpf train rltpf"):
         _train(args.kind, [*(("--config", args.config) if args.config else ()), *overrides])
     elif name == "rltpf config validate":
@@ -62,6 +66,20 @@ def _given(args: Any, overrides: list[str]) -> str:
     else:
         cli.refuse_overrides(overrides)
     return ""
+
+
+def _sbatch(words: list[str]) -> str:
+    """Of the command that the job will run; the options before its file are SLURM's."""
+    file, *rest = itertools.dropwhile(lambda word: word.startswith("-"), words)
+    path = pages.ROOT / file
+    if not path.exists():
+        return f"there is no {file}"
+    if path.stem == "evaluate":
+        models = rest[1 : rest.index("--")]
+        given = rest[rest.index("--") + 1 :]
+        faults = [_rltpf(["evaluate", "--llm.model", model, "--output_dir", rest[0], *given]) for model in models]
+        return "".join(dict.fromkeys(faults))
+    return _rltpf([path.stem, *rest])
 
 
 def _train(kind: Any, words: list[str]) -> None:

@@ -66,6 +66,28 @@ def test_parts_are_runs_of_one_group_linked_by_what_they_made(tmp_path: Path) ->
     assert identity["id"] == data.run.run_id
 
 
+@pytest.mark.slow
+def test_variants_in_one_group_are_columns_of_one_table(tmp_path: Path) -> None:
+    """As docs/wandb.md has it; the second report brings the same runs up to date."""
+    variants = [sample_run.build(tmp_path / name) / "eval" for name in ("rltpf", "sft_verified")]
+    for run in variants:
+        (run / "base").rename(run / "final")
+    runs = [str(run / "final") for run in variants]
+    environment = {"WANDB_MODE": "offline", "WANDB_RUN_GROUP": "gsm8k_ablations"}
+    first, second = report(tmp_path, *runs, **environment), report(tmp_path, *runs, **environment)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    lines = first.stdout.splitlines()
+    assert lines[:2] == ["W&B: gsm8k_ablations/final", "W&B: gsm8k_ablations/final"]
+    assert lines[2] == f"|  | `{runs[0]}` | `{runs[1]}` |"
+    assert "| strict, % | 12.5 ± 12.5 (2.2 to 47.1) | 12.5 ± 12.5 (2.2 to 47.1) |" in lines
+    found = read_offline_runs(tmp_path)
+    assert {run.run.run_group for run in found} == {"gsm8k_ablations"}
+    ids = [run.run.run_id for run in found]
+    assert ids == [ids[0], ids[1], ids[0], ids[1]]
+    assert ids[0] != ids[1]
+
+
 def test_a_missing_key_is_one_line(tmp_path: Path) -> None:
     run = sample_run.build(tmp_path / "run")
     done = report(tmp_path, str(run / "eval" / "base"))

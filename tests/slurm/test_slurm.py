@@ -66,6 +66,14 @@ def test_a_signal_before_the_time_limit_ends_cleanly_and_the_job_goes_on(cluster
     assert log.rstrip().endswith("exit code 0")
 
 
+def test_rewriting_is_a_job_too(cluster: Cluster) -> None:
+    small = ("--config", "configs/rewrite/demo.yaml", "--dataset.limit", "1", "--prover.workers", "1")
+    job = cluster.submit("slurm/rewrite.sbatch", *small, "--output_dir", "rewritten")
+    cluster.wait(job)
+    assert cluster.state(job)["JobState"] == "COMPLETED", cluster.logs()
+    assert _finished(cluster.folder / "rewritten")
+
+
 def test_a_server_of_the_jobs_own_is_waited_for_and_ended(cluster: Cluster) -> None:
     data = cluster.folder / "data"
     live = ("--llm.backend", "openai", "--llm.model", "stand-in", "--dataset.limit", "1", "--output_dir", data)
