@@ -5,10 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
-import os
-import platform
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,8 +17,6 @@ if TYPE_CHECKING:
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
-
-_ENVIRONMENT = ("OPENAI_BASE_URL", "HF_HOME", "HF_HUB_OFFLINE", "WANDB_MODE", "CUDA_VISIBLE_DEVICES", "RLTPF_CACHE")
 
 
 class Parser(argparse.ArgumentParser):
@@ -106,7 +100,7 @@ def build_parser() -> Parser:
     from eval import commands as evaluation
     from eval.quality import commands as quality
     from eval.rewrite import commands as rewriting
-    from rltpf import completion, demo
+    from rltpf import completion, demo, environment
     from rltpf import config_commands as configs
     from rltpf import submit_command as submitting
     from rltpf.prover import commands as lean
@@ -116,9 +110,20 @@ def build_parser() -> Parser:
     parser = Parser(prog="rltpf", description="Fine-tune language models with a theorem prover as the judge.")
     parser.add_argument("--version", action="version", version=f"rltpf {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    environment = subparsers.add_parser("env", help="print versions and what was found, for bug reports")
-    environment.set_defaults(run=print_environment)
-    for module in (lean, data, train, evaluation, rewriting, quality, selection, configs, submitting, demo, completion):
+    for module in (
+        environment,
+        lean,
+        data,
+        train,
+        evaluation,
+        rewriting,
+        quality,
+        selection,
+        configs,
+        submitting,
+        demo,
+        completion,
+    ):
         module.register(subparsers)
     return parser
 
@@ -152,46 +157,3 @@ def _join_overrides(words: Sequence[str]) -> list[str]:
         else:
             joined.append(word)
     return joined
-
-
-def print_environment(args: argparse.Namespace, overrides: list[str]) -> int:
-    """`rltpf env`: what a bug report needs, without importing what it describes."""
-    refuse_overrides(overrides)
-    from rltpf.prover import embedded
-    from rltpf.runs import PACKAGES, installed_versions, source_version
-    from rltpf.sandbox.command import find_mechanism
-
-    confinement = find_mechanism()
-    gaps = "; ".join((*confinement.gaps(), *([] if confinement.strong else ["native Lean is refused"])))
-    versions = installed_versions()
-    rows = {
-        "rltpf": f"{__version__} ({source_version() or 'installed'})",
-        "python": f"{platform.python_version()} ({sys.executable})",
-        "platform": platform.platform(),
-        "cpus": str(os.cpu_count()),
-        "gpu": _output("nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader") or "none found",
-        "native lean": _output("lake", "--version") or "no lake on the PATH",
-        "embedded lean": f"{embedded.LEAN_VERSION} ({embedded.installation()})"
-        if embedded.is_installed()
-        else "not installed: rltpf lean install --toolchain embedded",
-        "sandbox": confinement.describe() + (f" (gaps: {gaps})" if gaps else ""),
-        **{package: versions.get(package, "not installed") for package in PACKAGES},
-        **{name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-        # Whether there is a key, and never the key.
-        "OPENAI_API_KEY": "set" if os.environ.get("OPENAI_API_KEY") else "not set",
-    }
-    for name, value in rows.items():
-        print(f"{name + ':':<22} {value}")
-    return DONE
-
-
-def _output(program: str, *arguments: str) -> str | None:
-    """What a program prints, on one line; None where it is missing or fails."""
-    path = shutil.which(program)
-    if path is None:
-        return None
-    try:
-        answer = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return "; ".join(answer.stdout.split("\n")).strip("; ") if answer.returncode == 0 else None

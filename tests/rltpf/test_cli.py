@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -61,13 +63,23 @@ def test_help_of_lean_check_says_what_a_rejected_row_does(capsys: pytest.Capture
 def test_env_names_versions_and_never_the_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "key-very-secret")
+    for name in ("OPENAI_API_KEY", "LEAN_SERVER_API_KEY", "WANDB_API_KEY"):
+        monkeypatch.setenv(name, "key-very-secret")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://me:key-very-secret@host:8000/v1")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("RLTPF_CACHE", str(tmp_path))
+    monkeypatch.setenv("RLTPF_CACHE", str(tmp_path / "not" / "made"))
     assert cli.main(["env"]) == 0
     shown = capsys.readouterr().out
     rows = {name: value.strip() for name, value in (line.split(":", 1) for line in shown.splitlines())}
-    assert rows["OPENAI_API_KEY"] == "set"
+    keys = ("OPENAI_API_KEY", "LEAN_SERVER_API_KEY", "WANDB_API_KEY", "HF_TOKEN")
+    assert [rows[name] for name in keys] == ["set", "set", "set", "not set"]
+    assert rows["OPENAI_BASE_URL"] == "http://***@host:8000/v1"
+    assert (rows["SLURM_JOB_ID"], rows["slurm"]) == ("7", "none found")
+    assert rows["cache"].startswith(f"{tmp_path}/not/made (")
+    assert rows["cpus"] == f"{os.cpu_count()}, {len(os.sched_getaffinity(0))} for this process"
+    assert re.fullmatch(r"[\d.]+ GiB", rows["memory"])
     assert rows["native lean"] == "no lake on the PATH"
     assert rows["embedded lean"] == "not installed: rltpf lean install --toolchain embedded"
     assert rows["python"].split()[0] == ".".join(map(str, sys.version_info[:3]))
