@@ -226,9 +226,9 @@ def fit(trainer: Any, folder: RunFolder) -> None:
     say(f"{kind}: " + (f"continues from {checkpoint}" if checkpoint else f"starts in {folder.path}")
         + f", {processes} process{'es' if processes > 1 else ''} on {trainer.args.device.type}")  # fmt: skip
     metrics = trainer.train(resume_from_checkpoint=checkpoint).metrics
-    # The trainer's own mean covers only the steps since the resume.
-    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-    metrics["train_loss"] = sum(losses) / len(losses) if losses else math.nan
+    # The trainer's own mean covers only the steps since the resume, and is all there is where no step was logged.
+    if losses := [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]:
+        metrics["train_loss"] = sum(losses) / len(losses)
     trainer.save_model()
     trainer.save_metrics("train", metrics)
     trainer.save_state()

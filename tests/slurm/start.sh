@@ -1,5 +1,6 @@
 #!/bin/bash
-# SLURM with one node, without systemd, as root: start.sh DIR. Everything it makes is in DIR; stop.sh DIR ends it.
+# SLURM without systemd, as root: start.sh DIR. Everything it makes is in DIR; stop.sh DIR ends it. Its second node is this
+# machine under another name, and is down where no namespace can be had for that name.
 set -e
 D=$(mkdir -p "$1" && cd "$1" && pwd); H=$(hostname -s)
 mkdir -p $D/{state,spool,log,run}; chmod 755 $D
@@ -16,13 +17,12 @@ AuthType=auth/munge
 AuthInfo=socket=$D/run/munge.sock,cred_expire=5
 CryptoType=crypto/munge
 SlurmctldPort=16817
-SlurmdPort=16818
 SlurmctldPidFile=$D/run/slurmctld.pid
-SlurmdPidFile=$D/run/slurmd.pid
+SlurmdPidFile=$D/run/slurmd-%n.pid
 StateSaveLocation=$D/state
-SlurmdSpoolDir=$D/spool
+SlurmdSpoolDir=$D/spool/%n
 SlurmctldLogFile=$D/log/slurmctld.log
-SlurmdLogFile=$D/log/slurmd.log
+SlurmdLogFile=$D/log/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -44,14 +44,16 @@ SlurmdTimeout=30
 SlurmctldDebug=info
 SlurmdDebug=info
 MessageTimeout=10
-NodeName=$H NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=$MEM State=UNKNOWN
-PartitionName=main Nodes=$H Default=YES MaxTime=INFINITE State=UP
+NodeName=$H NodeAddr=127.0.0.1 Port=16818 CPUs=$(nproc) RealMemory=$MEM State=UNKNOWN
+NodeName=${H}-two NodeAddr=127.0.0.1 Port=16819 CPUs=1 RealMemory=$MEM State=UNKNOWN
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 C
 export SLURM_CONF=$D/slurm.conf
 slurmctld -f $D/slurm.conf -c -i
 slurmd -f $D/slurm.conf -c
+unshare --uts sh -c "hostname ${H}-two && exec slurmd -f $D/slurm.conf -c" || true
 for _ in $(seq 1 100); do
-    sinfo -h -o '%t' 2>/dev/null | grep -q '^idle' && exit 0
+    sinfo -h -n $H -o '%t' 2>/dev/null | grep -q '^idle' && exit 0
     sleep 0.1
 done
 echo "the node is not idle after 10 s (is another SLURM at its ports?): see $D/log" >&2

@@ -1,7 +1,6 @@
 #!/bin/bash
 # Ends what start.sh DIR started.
-for name in slurmd slurmctld munged; do
-    file=$1/run/$name.pid
+for file in "$1"/run/slurmd-*.pid "$1"/run/slurmctld.pid "$1"/run/munged.pid; do
     [ -f "$file" ] && kill "$(cat "$file")"
 done
 true

@@ -74,6 +74,28 @@ def test_rewriting_is_a_job_too(cluster: Cluster) -> None:
     assert _finished(cluster.folder / "rewritten")
 
 
+@pytest.mark.minutes
+def test_two_nodes_train_together(cluster: Cluster, tiny_model: Path) -> None:
+    """The second node is this machine under another name, so the network between nodes is not tried."""
+    nodes = cluster.call("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()
+    if len(nodes) < 2:
+        pytest.skip("no namespace for the name of a second node")
+    turns = [{"role": "user", "content": "1 + 2?"}, {"role": "assistant", "content": "3"}]
+    row = json.dumps({"prompt": turns[:1], "completion": turns[1:]})
+    (cluster.folder / "rows.jsonl").write_text(f"{row}\n" * 4)
+    options = {"model_name_or_path": tiny_model, "dataset_name": "rows.jsonl", "max_steps": 2, "bf16": "false"}
+    words = [f"--{name}={value}" for name, value in {**options, "output_dir": "out", "use_cpu": "true"}.items()]
+    profile = {"RLTPF_ACCELERATE": "configs/accelerate/cpu.yaml", "OMP_NUM_THREADS": "1"}
+    job = cluster.submit("--nodes=2", "slurm/train.sbatch", "sft", *words, **profile)
+    cluster.wait(job)
+    assert cluster.state(job)["JobState"] == "COMPLETED", cluster.logs()
+    log = (cluster.folder / "logs" / f"train-{job}.out").read_text()
+    assert f"of job {job} on {','.join(nodes)}" in log
+    assert "2 processes on cpu" in log
+    assert log.count("saved in out") == 1
+    assert json.loads((cluster.folder / "out" / "run.json").read_text())["finished"]
+
+
 def test_a_server_of_the_jobs_own_is_waited_for_and_ended(cluster: Cluster) -> None:
     data = cluster.folder / "data"
     live = ("--llm.backend", "openai", "--llm.model", "stand-in", "--dataset.limit", "1", "--output_dir", data)

@@ -88,6 +88,15 @@ def test_sft_learns_and_leaves_its_results(trained: Path) -> None:
     assert results["train_loss"] == pytest.approx(sum(losses) / 8)
 
 
+def test_fewer_steps_than_are_logged_have_a_mean_loss(tiny_model: Path, tmp_path: Path) -> None:
+    """A hardly trained model guesses among its tokens: the loss is near the logarithm of their number."""
+    options = {"max_steps": 1, "learning_rate": 1e-6, "logging_steps": 10}
+    assert sft.main(arguments("sft", tiny_model, tmp_path, "few", **options)) == 0
+    tokens = json.loads((tiny_model / "config.json").read_text())["vocab_size"]
+    results = json.loads((tmp_path / "few" / "train_results.json").read_text())
+    assert results["train_loss"] == pytest.approx(math.log(tokens), abs=0.2)
+
+
 def test_dpo_starts_at_the_sft_policy_and_widens_the_margin(trained: Path) -> None:
     rows = [row for row in history(trained / "dpo") if "loss" in row]
     assert rows[0]["loss"] == pytest.approx(math.log(2), abs=1e-3)
