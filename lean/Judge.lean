@@ -357,7 +357,79 @@ partial def forbidden? (axioms : Array Name) (i : Nat) : Option Name :=
   | none => none
   | some n => if containsName allowedAxioms n 0 then forbidden? axioms (i + 1) else some n
 
+/-! ### Inductive types that the kernel understands in two ways
+
+Definitional equality is not transitive, so what a recursor computes can hang on which of two equal propositions its proof is said to prove.
+Kernels before 4.34 take a type for data where its sort is stuck, be it that it is `Prop` to whoever defined it: then a proof's content can be
+taken out of it, and any two proofs are equal (leanprover/lean4#14807, which plain Lean text reaches). They also do not check all of a nested
+type (#14576, #14616). Hence nothing may be computed to see what an inductive type is, and the types of its constructors are checked again. -/
+
+/-- The arguments of an application (`Expr.getAppArgs` is inlined). -/
+partial def argumentsOf (e : Expr) : Array Expr :=
+  match e with
+  | .app f a => (argumentsOf f).push a
+  | _ => #[]
+
+/-- `e` with its head behind definitions alone; nothing else is computed. -/
+partial def unfolded (env : Environment) (e : Expr) : Expr :=
+  match e with
+  | .mdata _ e => unfolded env e
+  | .letE _ _ v b _ => unfolded env (b.instantiate1 v)
+  | _ => match e.getAppFn with
+    | .lam .. => unfolded env e.headBeta
+    | .const n us => match constant? env n with
+      | some (.defnInfo v) => unfolded env ((v.value.instantiateLevelParams v.levelParams us).beta (argumentsOf e))
+      | _ => e
+    | _ => e
+
+/-- Does a type end in a sort that is `Prop`, or never is? -/
+partial def endsInSort (env : Environment) (type : Expr) : Bool :=
+  match unfolded env type with
+  | .forallE _ _ b _ => endsInSort env b
+  | .sort l => l.isZero || l.isNeverZero
+  | _ => false
+
+partial def endsInInductive (env : Environment) (type : Expr) : Bool :=
+  match unfolded env type with
+  | .forallE _ _ b _ => endsInInductive env b
+  | e => match e.getAppFn with
+    | .const n _ => match constant? env n with
+      | some (.inductInfo _) => true
+      | _ => false
+    | _ => false
+
+partial def mentions (block : List Name) (e : Expr) : Bool :=
+  match block with
+  | [] => false
+  | n :: rest => containsName e.getUsedConstants n 0 || mentions rest e
+
+/-- Is every field of a constructor that has values of the types of its block one of an inductive type? -/
+partial def plainFields (env : Environment) (block : List Name) (type : Expr) : Bool :=
+  match type with
+  | .forallE _ d b _ => (!mentions block d || endsInInductive env d) && plainFields env block b
+  | _ => true
+
+partial def plainConstructors (env : Environment) (block ctors : List Name) : Bool :=
+  match ctors with
+  | [] => true
+  | n :: rest => match constant? env n with
+    | some c => plainFields env block c.type && plainConstructors env block rest
+    | none => false
+
+partial def plainTypes (env : Environment) (block names : List Name) : Bool :=
+  match names with
+  | [] => true
+  | n :: rest => match constant? env n with
+    | some (.inductInfo v) => endsInSort env v.type && plainConstructors env block v.ctors && plainTypes env block rest
+    | _ => false
+
 /-! ### Replay: everything new goes through the kernel again, from the pristine environment -/
+
+/-- A name that begins with `name` and that no constant has. -/
+partial def freshName (env : Environment) (name : String) : Name :=
+  match constant? env (.str .anonymous name) with
+  | none => .str .anonymous name
+  | some _ => freshName env (name ++ "'")
 
 structure Replay where
   env : Environment
@@ -407,6 +479,22 @@ partial def replayAdd (name : Name) (declaration : Declaration) (r : Replay) : I
   match r.env.addDeclCore (USize.ofNat r.heartbeats) declaration none true with
   | .ok env => return { r with env := env }
   | .error e => return { r with error := some s!"{nameText name}: {← (e.toMessageData {}).toString}" }
+/-- The types of constructors again, now that what they mention is there. -/
+partial def recheckCtors (source : Environment) (names : List Name) (r : Replay) : IO Replay := do
+  match r.error, names with
+  | some _, _ => return r
+  | none, [] => return r
+  | none, n :: rest => match constant? source n with
+    | none => return { r with error := some s!"{nameText n}: no such constructor" }
+    | some c =>
+      let again ← replayAdd n (.axiomDecl { name := freshName r.env "judge_constructor", levelParams := c.levelParams, type := c.type, isUnsafe := false }) r
+      recheckCtors source rest { r with error := again.error }
+partial def recheckTypes (source : Environment) (names : List Name) (r : Replay) : IO Replay := do
+  match names with
+  | [] => return r
+  | n :: rest => match constant? source n with
+    | some (.inductInfo v) => recheckTypes source rest (← recheckCtors source v.ctors r)
+    | _ => return r
 partial def replaySame (name : Name) (type : Expr) (r : Replay) : IO Replay := do
   if r.error.isSome then return r
   match constant? r.env name with
@@ -431,9 +519,11 @@ partial def replayOne (source : Environment) (name : Name) (r : Replay) : IO Rep
     | .axiomInfo v => replayAdd name (.axiomDecl v) r
     | .opaqueInfo v => replayAdd name (.opaqueDecl v) r
     | .inductInfo v =>
+      unless plainTypes source v.all v.all do
+        return { r with error := some s!"{nameText name}: what a proof says decides what this inductive type is" }
       -- All types of a block are added at once, so none may be begun for its own sake when another one's constructors reach it.
       let r ← replayInductives source v.all { r with done := insertAll v.all r.done }
-      replayAdd name (.inductDecl v.levelParams v.numParams (inductives source v.all) false) r
+      recheckTypes source v.all (← replayAdd name (.inductDecl v.levelParams v.numParams (inductives source v.all) false) r)
     | .ctorInfo v => replaySame name v.type (← replayOne source v.induct r)
     | .recInfo v => match v.all with
       | ind :: _ => replaySame name v.type (← replayOne source ind r)
@@ -698,12 +788,6 @@ partial def levelText (levels : List Name) : String :=
   | [l] => nameText l
   | l :: rest => nameText l ++ ", " ++ levelText rest
 
-/-- A name that begins with `name` and that no constant has. -/
-partial def freshName (env : Environment) (name : String) : Name :=
-  match constant? env (.str .anonymous name) with
-  | none => .str .anonymous name
-  | some _ => freshName env (name ++ "'")
-
 /-- The scopes of a statement without its universes and variables: the goal is closed, and they would be declared twice or put before it. -/
 def closedScopes (scopes : List Command.Scope) : List Command.Scope :=
   match scopes with
@@ -801,12 +885,6 @@ def closed (scope : Scope) (goal : Expr) : Expr := scope.lctx.mkForall (fvarsOf 
 
 def Traps.raise (t : Traps) (flag : String) : Traps :=
   if containsString t.flags flag 0 then t else { t with flags := t.flags.push flag }
-
-/-- The arguments of an application (`Expr.getAppArgs` is inlined). -/
-partial def argumentsOf (e : Expr) : Array Expr :=
-  match e with
-  | .app f a => (argumentsOf f).push a
-  | _ => #[]
 
 def argument? (e : Expr) (i : Nat) : Option Expr := (argumentsOf e)[i]?
 
