@@ -901,6 +901,11 @@ def isNonzeroNumeral (e : Expr) : Bool :=
   | some k => k != 0
   | none => false
 
+def levelsIn (e : Expr) : List Level :=
+  match e.consumeMData.getAppFn with
+  | .const _ us => us
+  | _ => []
+
 def headName (e : Expr) : Name :=
   match e.consumeMData.getAppFn with
   | .const n _ => n
@@ -979,6 +984,8 @@ def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO T
   let t ← if fn == ``Nat.sub && n == 2 then require env scope t "nat_subtraction" e (atMost b a) else pure t
   let t ← if fn == ``Nat.pred && n == 1 then require env scope t "nat_subtraction" e (positive (mkConst ``Nat) b) else pure t
   let t ← if fn == ``Int.toNat && n == 1 then require env scope t "nat_subtraction" e (nonnegative (mkConst ``Int) b) else pure t
+  let rational := if n == 2 && (fn == ``Rat.div || fn == ``Rat.divInt || fn == ``mkRat) then b else if n == 1 && fn == ``Rat.inv then b else mkNatLit 1
+  let t ← if isNonzeroNumeral rational then pure t else require env scope t "division_by_zero" e (do nonzero (← Meta.inferType rational) rational)
   let byName := if n == 2 && (fn == ``Nat.div || fn == ``Nat.mod) then ``Nat else if n == 2 && containsName intDivisions fn 0 then ``Int else .anonymous
   let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !isNonzeroNumeral b then
       require env scope t "division_by_zero" e (nonzero type b) else pure t
@@ -1042,6 +1049,27 @@ def swapped? (e : Expr) : Option Expr :=
   | .app (.app (.app f t) a) b => if f.isConstOf ``Eq then some (mkApp3 f t b a) else none
   | _ => none
 
+/-- The type of a function applied to `es`, but for its universes. -/
+partial def applied? (type : Expr) (es : Array Expr) (i : Nat) : Option Expr :=
+  match es[i]?, type with
+  | none, type => some type
+  | some e, .forallE _ _ b _ => applied? (b.instantiate1 e) es (i + 1)
+  | some _, _ => none
+
+/-- Is the goal what a field of the statement's own structures promises of `value`, or of one of its parts down to `depth`? -/
+partial def promised (env : Environment) (own : Array Name) (value type goal : Expr) (depth i : Nat) : Bool :=
+  if depth == 0 then false else
+  match own[i]? with
+  | none => false
+  | some n =>
+    let found := match constant? env n with
+      | some c => if n.getPrefix == headName type && (env.getProjectionFnInfo? n).isSome then
+          (match applied? c.type ((argumentsOf type).push value) 0 with
+          | some field => conjunct goal field || promised env own (mkAppN (.const n (levelsIn type)) ((argumentsOf type).push value)) field goal (depth - 1) 0
+          | none => false) else false
+      | none => false
+    found || promised env own value type goal depth (i + 1)
+
 partial def dropLocal (locals : Array Local) (i j : Nat) (acc : Array Expr) : Array Expr :=
   match locals[j]? with
   | none => acc
@@ -1053,12 +1081,13 @@ partial def usedLater (locals : Array Local) (fvar : Expr) (j : Nat) : Bool :=
   | some l => if l.type.containsFVar fvar.fvarId! then true else usedLater locals fvar (j + 1)
 
 /-- For every hypothesis: does it matter? And is it the goal itself? -/
-partial def trapsOfHypotheses (scope : Scope) (conclusion : Expr) (i : Nat) (t : Traps) : Traps :=
+partial def trapsOfHypotheses (s : Statement) (scope : Scope) (conclusion : Expr) (i : Nat) (t : Traps) : Traps :=
   match scope.locals[i]? with
   | none => t
   | some l =>
     let t := if isEmptyType l.type then t.raise "empty_domain" else t
-    if !l.isProp then trapsOfHypotheses scope conclusion (i + 1) t else
+    let t := if promised s.before.env s.own l.fvar l.type conclusion 4 0 then t.raise "goal_assumed" else t
+    if !l.isProp then trapsOfHypotheses s scope conclusion (i + 1) t else
     let t := match l.info with | .instImplicit => t.raise "instance_hypothesis" | _ => t
     -- Of a proposition that is a variable one may well assume itself: such a theorem is about logic.
     let t := if l.type == conclusion && !conclusion.getAppFn.isFVar then t.raise "goal_in_hypotheses"
@@ -1068,7 +1097,7 @@ partial def trapsOfHypotheses (scope : Scope) (conclusion : Expr) (i : Nat) (t :
     let name := localName scope l
     let t := if usedLater scope.locals l.fvar (i + 1) || conclusion.containsFVar l.fvar.fvarId! then t else
       { t with probes := t.probes.push { flag := "useless_hypothesis", detail := name, raisedByProof := true, goal := dropped } }
-    trapsOfHypotheses scope conclusion (i + 1) t
+    trapsOfHypotheses s scope conclusion (i + 1) t
 
 partial def numeralName? (seen : Array (Expr × Name)) (e : Expr) (i : Nat) : Option Name :=
   match seen[i]? with
@@ -1179,7 +1208,7 @@ def trapsIn (s : Statement) : IO (Traps × Scope) := do
   let t := match generalised? (closed scope conclusion) with
     | some goal => { t with probes := t.probes.push { flag := "numbers_unused", detail := "", raisedByProof := true, goal } }
     | none => t
-  let t := trapsOfHypotheses scope conclusion 0 t
+  let t := trapsOfHypotheses s scope conclusion 0 t
   let t ← trapsOfTypes env scope scope.locals 0 t
   let t ← trapsOf env scope conclusion t
   let t ← trapsOfOwn env s.own 0 t
