@@ -357,7 +357,79 @@ partial def forbidden? (axioms : Array Name) (i : Nat) : Option Name :=
   | none => none
   | some n => if containsName allowedAxioms n 0 then forbidden? axioms (i + 1) else some n
 
+/-! ### Inductive types that the kernel understands in two ways
+
+Definitional equality is not transitive, so what a recursor computes can hang on which of two equal propositions its proof is said to prove.
+Kernels before 4.34 take a type for data where its sort is stuck, be it that it is `Prop` to whoever defined it: then a proof's content can be
+taken out of it, and any two proofs are equal (leanprover/lean4#14807, which plain Lean text reaches). They also do not check all of a nested
+type (#14576, #14616). Hence nothing may be computed to see what an inductive type is, and the types of its constructors are checked again. -/
+
+/-- The arguments of an application (`Expr.getAppArgs` is inlined). -/
+partial def argumentsOf (e : Expr) : Array Expr :=
+  match e with
+  | .app f a => (argumentsOf f).push a
+  | _ => #[]
+
+/-- `e` with its head behind definitions alone; nothing else is computed. -/
+partial def unfolded (env : Environment) (e : Expr) : Expr :=
+  match e with
+  | .mdata _ e => unfolded env e
+  | .letE _ _ v b _ => unfolded env (b.instantiate1 v)
+  | _ => match e.getAppFn with
+    | .lam .. => unfolded env e.headBeta
+    | .const n us => match constant? env n with
+      | some (.defnInfo v) => unfolded env ((v.value.instantiateLevelParams v.levelParams us).beta (argumentsOf e))
+      | _ => e
+    | _ => e
+
+/-- Does a type end in a sort that is `Prop`, or never is? -/
+partial def endsInSort (env : Environment) (type : Expr) : Bool :=
+  match unfolded env type with
+  | .forallE _ _ b _ => endsInSort env b
+  | .sort l => l.isZero || l.isNeverZero
+  | _ => false
+
+partial def endsInInductive (env : Environment) (type : Expr) : Bool :=
+  match unfolded env type with
+  | .forallE _ _ b _ => endsInInductive env b
+  | e => match e.getAppFn with
+    | .const n _ => match constant? env n with
+      | some (.inductInfo _) => true
+      | _ => false
+    | _ => false
+
+partial def mentions (block : List Name) (e : Expr) : Bool :=
+  match block with
+  | [] => false
+  | n :: rest => containsName e.getUsedConstants n 0 || mentions rest e
+
+/-- Is every field of a constructor that has values of the types of its block one of an inductive type? -/
+partial def plainFields (env : Environment) (block : List Name) (type : Expr) : Bool :=
+  match type with
+  | .forallE _ d b _ => (!mentions block d || endsInInductive env d) && plainFields env block b
+  | _ => true
+
+partial def plainConstructors (env : Environment) (block ctors : List Name) : Bool :=
+  match ctors with
+  | [] => true
+  | n :: rest => match constant? env n with
+    | some c => plainFields env block c.type && plainConstructors env block rest
+    | none => false
+
+partial def plainTypes (env : Environment) (block names : List Name) : Bool :=
+  match names with
+  | [] => true
+  | n :: rest => match constant? env n with
+    | some (.inductInfo v) => endsInSort env v.type && plainConstructors env block v.ctors && plainTypes env block rest
+    | _ => false
+
 /-! ### Replay: everything new goes through the kernel again, from the pristine environment -/
+
+/-- A name that begins with `name` and that no constant has. -/
+partial def freshName (env : Environment) (name : String) : Name :=
+  match constant? env (.str .anonymous name) with
+  | none => .str .anonymous name
+  | some _ => freshName env (name ++ "'")
 
 structure Replay where
   env : Environment
@@ -407,6 +479,22 @@ partial def replayAdd (name : Name) (declaration : Declaration) (r : Replay) : I
   match r.env.addDeclCore (USize.ofNat r.heartbeats) declaration none true with
   | .ok env => return { r with env := env }
   | .error e => return { r with error := some s!"{nameText name}: {← (e.toMessageData {}).toString}" }
+/-- The types of constructors again, now that what they mention is there. -/
+partial def recheckCtors (source : Environment) (names : List Name) (r : Replay) : IO Replay := do
+  match r.error, names with
+  | some _, _ => return r
+  | none, [] => return r
+  | none, n :: rest => match constant? source n with
+    | none => return { r with error := some s!"{nameText n}: no such constructor" }
+    | some c =>
+      let again ← replayAdd n (.axiomDecl { name := freshName r.env "judge_constructor", levelParams := c.levelParams, type := c.type, isUnsafe := false }) r
+      recheckCtors source rest { r with error := again.error }
+partial def recheckTypes (source : Environment) (names : List Name) (r : Replay) : IO Replay := do
+  match names with
+  | [] => return r
+  | n :: rest => match constant? source n with
+    | some (.inductInfo v) => recheckTypes source rest (← recheckCtors source v.ctors r)
+    | _ => return r
 partial def replaySame (name : Name) (type : Expr) (r : Replay) : IO Replay := do
   if r.error.isSome then return r
   match constant? r.env name with
@@ -431,9 +519,11 @@ partial def replayOne (source : Environment) (name : Name) (r : Replay) : IO Rep
     | .axiomInfo v => replayAdd name (.axiomDecl v) r
     | .opaqueInfo v => replayAdd name (.opaqueDecl v) r
     | .inductInfo v =>
+      unless plainTypes source v.all v.all do
+        return { r with error := some s!"{nameText name}: what a proof says decides what this inductive type is" }
       -- All types of a block are added at once, so none may be begun for its own sake when another one's constructors reach it.
       let r ← replayInductives source v.all { r with done := insertAll v.all r.done }
-      replayAdd name (.inductDecl v.levelParams v.numParams (inductives source v.all) false) r
+      recheckTypes source v.all (← replayAdd name (.inductDecl v.levelParams v.numParams (inductives source v.all) false) r)
     | .ctorInfo v => replaySame name v.type (← replayOne source v.induct r)
     | .recInfo v => match v.all with
       | ind :: _ => replaySame name v.type (← replayOne source ind r)
@@ -698,12 +788,6 @@ partial def levelText (levels : List Name) : String :=
   | [l] => nameText l
   | l :: rest => nameText l ++ ", " ++ levelText rest
 
-/-- A name that begins with `name` and that no constant has. -/
-partial def freshName (env : Environment) (name : String) : Name :=
-  match constant? env (.str .anonymous name) with
-  | none => .str .anonymous name
-  | some _ => freshName env (name ++ "'")
-
 /-- The scopes of a statement without its universes and variables: the goal is closed, and they would be declared twice or put before it. -/
 def closedScopes (scopes : List Command.Scope) : List Command.Scope :=
   match scopes with
@@ -802,12 +886,6 @@ def closed (scope : Scope) (goal : Expr) : Expr := scope.lctx.mkForall (fvarsOf 
 def Traps.raise (t : Traps) (flag : String) : Traps :=
   if containsString t.flags flag 0 then t else { t with flags := t.flags.push flag }
 
-/-- The arguments of an application (`Expr.getAppArgs` is inlined). -/
-partial def argumentsOf (e : Expr) : Array Expr :=
-  match e with
-  | .app f a => (argumentsOf f).push a
-  | _ => #[]
-
 def argument? (e : Expr) (i : Nat) : Option Expr := (argumentsOf e)[i]?
 
 def naturalOf? (e : Expr) : Option Nat :=
@@ -822,6 +900,11 @@ def isNonzeroNumeral (e : Expr) : Bool :=
   match naturalOf? e with
   | some k => k != 0
   | none => false
+
+def levelsIn (e : Expr) : List Level :=
+  match e.consumeMData.getAppFn with
+  | .const _ us => us
+  | _ => []
 
 def headName (e : Expr) : Name :=
   match e.consumeMData.getAppFn with
@@ -901,6 +984,8 @@ def trapsOfApp (env : Environment) (scope : Scope) (t : Traps) (e : Expr) : IO T
   let t ← if fn == ``Nat.sub && n == 2 then require env scope t "nat_subtraction" e (atMost b a) else pure t
   let t ← if fn == ``Nat.pred && n == 1 then require env scope t "nat_subtraction" e (positive (mkConst ``Nat) b) else pure t
   let t ← if fn == ``Int.toNat && n == 1 then require env scope t "nat_subtraction" e (nonnegative (mkConst ``Int) b) else pure t
+  let rational := if n == 2 && (fn == ``Rat.div || fn == ``Rat.divInt || fn == ``mkRat) then b else if n == 1 && fn == ``Rat.inv then b else mkNatLit 1
+  let t ← if isNonzeroNumeral rational then pure t else require env scope t "division_by_zero" e (do nonzero (← Meta.inferType rational) rational)
   let byName := if n == 2 && (fn == ``Nat.div || fn == ``Nat.mod) then ``Nat else if n == 2 && containsName intDivisions fn 0 then ``Int else .anonymous
   let t ← if n == 6 && (fn == ``HDiv.hDiv || fn == ``HMod.hMod) && !isNonzeroNumeral b then
       require env scope t "division_by_zero" e (nonzero type b) else pure t
@@ -964,6 +1049,27 @@ def swapped? (e : Expr) : Option Expr :=
   | .app (.app (.app f t) a) b => if f.isConstOf ``Eq then some (mkApp3 f t b a) else none
   | _ => none
 
+/-- The type of a function applied to `es`, but for its universes. -/
+partial def applied? (type : Expr) (es : Array Expr) (i : Nat) : Option Expr :=
+  match es[i]?, type with
+  | none, type => some type
+  | some e, .forallE _ _ b _ => applied? (b.instantiate1 e) es (i + 1)
+  | some _, _ => none
+
+/-- Is the goal what a field of the statement's own structures promises of `value`, or of one of its parts down to `depth`? -/
+partial def promised (env : Environment) (own : Array Name) (value type goal : Expr) (depth i : Nat) : Bool :=
+  if depth == 0 then false else
+  match own[i]? with
+  | none => false
+  | some n =>
+    let found := match constant? env n with
+      | some c => if n.getPrefix == headName type && (env.getProjectionFnInfo? n).isSome then
+          (match applied? c.type ((argumentsOf type).push value) 0 with
+          | some field => conjunct goal field || promised env own (mkAppN (.const n (levelsIn type)) ((argumentsOf type).push value)) field goal (depth - 1) 0
+          | none => false) else false
+      | none => false
+    found || promised env own value type goal depth (i + 1)
+
 partial def dropLocal (locals : Array Local) (i j : Nat) (acc : Array Expr) : Array Expr :=
   match locals[j]? with
   | none => acc
@@ -975,12 +1081,13 @@ partial def usedLater (locals : Array Local) (fvar : Expr) (j : Nat) : Bool :=
   | some l => if l.type.containsFVar fvar.fvarId! then true else usedLater locals fvar (j + 1)
 
 /-- For every hypothesis: does it matter? And is it the goal itself? -/
-partial def trapsOfHypotheses (scope : Scope) (conclusion : Expr) (i : Nat) (t : Traps) : Traps :=
+partial def trapsOfHypotheses (s : Statement) (scope : Scope) (conclusion : Expr) (i : Nat) (t : Traps) : Traps :=
   match scope.locals[i]? with
   | none => t
   | some l =>
     let t := if isEmptyType l.type then t.raise "empty_domain" else t
-    if !l.isProp then trapsOfHypotheses scope conclusion (i + 1) t else
+    let t := if promised s.before.env s.own l.fvar l.type conclusion 4 0 then t.raise "goal_assumed" else t
+    if !l.isProp then trapsOfHypotheses s scope conclusion (i + 1) t else
     let t := match l.info with | .instImplicit => t.raise "instance_hypothesis" | _ => t
     -- Of a proposition that is a variable one may well assume itself: such a theorem is about logic.
     let t := if l.type == conclusion && !conclusion.getAppFn.isFVar then t.raise "goal_in_hypotheses"
@@ -990,7 +1097,7 @@ partial def trapsOfHypotheses (scope : Scope) (conclusion : Expr) (i : Nat) (t :
     let name := localName scope l
     let t := if usedLater scope.locals l.fvar (i + 1) || conclusion.containsFVar l.fvar.fvarId! then t else
       { t with probes := t.probes.push { flag := "useless_hypothesis", detail := name, raisedByProof := true, goal := dropped } }
-    trapsOfHypotheses scope conclusion (i + 1) t
+    trapsOfHypotheses s scope conclusion (i + 1) t
 
 partial def numeralName? (seen : Array (Expr × Name)) (e : Expr) (i : Nat) : Option Name :=
   match seen[i]? with
@@ -1101,7 +1208,7 @@ def trapsIn (s : Statement) : IO (Traps × Scope) := do
   let t := match generalised? (closed scope conclusion) with
     | some goal => { t with probes := t.probes.push { flag := "numbers_unused", detail := "", raisedByProof := true, goal } }
     | none => t
-  let t := trapsOfHypotheses scope conclusion 0 t
+  let t := trapsOfHypotheses s scope conclusion 0 t
   let t ← trapsOfTypes env scope scope.locals 0 t
   let t ← trapsOf env scope conclusion t
   let t ← trapsOfOwn env s.own 0 t

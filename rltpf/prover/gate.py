@@ -89,9 +89,10 @@ _AESOP_PHASE = re.compile(r"(\badd|\baesop) unsafe(?= [0-9]{1,3}%)")
 
 # Attributes that a submission may use; any other could register code that a tactic runs later.
 _ATTRIBUTES = slots.names(
-    """simp grind ext instance reducible irreducible semireducible inline noinline always_inline specialize class coe
-    match_pattern elab_as_elim induction_eliminator cases_eliminator inherit_doc deprecated nolint simps to_additive
-    mk_iff norm_cast push_cast refl symm trans congr gcongr mono bound fun_prop aesop pp_nodot"""
+    """simp grind ext instance reducible irreducible semireducible inline noinline always_inline specialize
+    class coe macro_inline nospecialize expose match_pattern elab_as_elim induction_eliminator cases_eliminator
+    inherit_doc deprecated nolint simps to_additive mk_iff norm_cast push_cast refl symm trans congr gcongr mono
+    bound fun_prop aesop pp_nodot"""
 )
 _ATTRIBUTE_LIST = re.compile(r"(?:@|attribute\s*)\[|\(\s*attr\s*:=")
 
@@ -117,7 +118,7 @@ def gate(text: str, mode: Mode) -> list[str]:
         return hits
     parts = scan(text)
     code = parts.code
-    if hits := slots.nesting_hits(code):
+    if hits := _invisible_hits({*code} - {"\r"}) + slots.nesting_hits(code):
         return hits
     hits = [*parts.problems, *_word_hits(parts, mode), *_option_hits(code, mode), *_confusable_hits(code)]
     if mode in ("file", "statement"):
@@ -148,15 +149,19 @@ def _character_hits(text: str) -> list[str]:
     except UnicodeEncodeError:
         return ["a lone surrogate cannot be sent to Lean"]
     hits = [f"{size} bytes are more than {MAX_BYTES}"] if size > MAX_BYTES else []
-    # Lean's lexer stops at tabs and lone carriage returns, and `str.splitlines` breaks lines where Lean does not.
-    for character in sorted(set(text.replace("\r\n", "\n")) - {"\n", " "}):
-        if unicodedata.category(character)[0] in "CZ":
-            hits.append(f"the character U+{ord(character):04X} is invisible or a control character")
+    # In comments and strings, other spaces are as good as any: French and Chinese prose has them.
+    hits += _invisible_hits({c for c in text.replace("\r\n", "\n") if c != "\t" and unicodedata.category(c) != "Zs"})
     if token := _CHAT_TOKEN.search(text):
         hits.append(f"`{token.group()}` is a token of a chat template")
     if "```" in text:
         hits.append("a Markdown fence is no Lean")
     return hits
+
+
+def _invisible_hits(characters: set[str]) -> list[str]:
+    # Lean's lexer stops at tabs and lone carriage returns, and `str.splitlines` breaks lines where Lean does not.
+    hidden = [c for c in sorted(characters - {"\n", " "}) if unicodedata.category(c)[0] in "CZ"]
+    return [f"the character U+{ord(c):04X} is invisible or a control character" for c in hidden]
 
 
 def _word_hits(parts: Scan, mode: Mode) -> list[str]:
@@ -192,7 +197,7 @@ def _attribute_hits(text: str) -> list[str]:
     hits = []
     for opening in _ATTRIBUTE_LIST.finditer(text):
         for attribute in _split(text, opening.end()):
-            words_ = re.findall(r"[^\s↓↑]+", re.sub(r"^\s*(?:local\b|scoped\b|-)", "", attribute))
+            words_ = re.findall(r"[^\s↓↑←→=]+", re.sub(r"^\s*(?:local\b|scoped\b|-)", "", attribute))
             if not words_ or words_[0] not in _ATTRIBUTES:
                 hits.append(f"the attribute `{attribute.strip()}` is not among those allowed")
             elif words_[0] == "aesop" and "tactic" in words_:

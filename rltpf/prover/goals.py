@@ -169,7 +169,9 @@ class Goals:
     def _attempt(self, goal: str, tactic: Tactic) -> Report:
         # The judge puts the block at the left margin; the columns of its messages are put back.
         block = textwrap.dedent(tactic.text)
-        margin = len(tactic.text.split("\n")[0]) - len(block.split("\n")[0])
+        # Of a blank line, `dedent` leaves nothing.
+        lines = zip(tactic.text.split("\n"), block.split("\n"), strict=True)
+        margin = next((len(line) - len(left) for line, left in lines if left), 0)
         arguments = {
             "header": self._header,
             "statement": self._statement,

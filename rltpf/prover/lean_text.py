@@ -13,8 +13,9 @@ from dataclasses import dataclass
 # Lean's identifier letters outside ASCII are most of Greek (not λ, Π, Σ), letter-like symbols and subscripts. Knowing
 # fewer of them than Lean only splits words further, which is the safe side: `ℝsorry` then holds the word `sorry`.
 _GREEK = "α-κμ-ωΑ-ΟΡΤ-Ω"
-_IDENTIFIER = f"[A-Za-z_{_GREEK}][A-Za-z0-9_'!?{_GREEK}₀-₉ₐ-ₜᵢ-ᵪⱼ]*"
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_'!?]*")
+_SUBSCRIPTS = "₀-₉ₐ-ₜᵢ-ᵪⱼ"
+_IDENTIFIER = f"[A-Za-z_{_GREEK}][A-Za-z0-9_'!?{_GREEK}{_SUBSCRIPTS}]*"
+_WORD = re.compile(f"[A-Za-z_][A-Za-z0-9_'!?{_SUBSCRIPTS}]*")
 _NUMERAL = r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:\.[0-9][0-9_]*)?(?:[eE][+-]?[0-9]+)?"
 _LITERAL = re.compile(rf"{_IDENTIFIER}|(?P<number>{_NUMERAL})(?P<tail>[A-Za-z_']?)")
 
@@ -145,7 +146,7 @@ def blank(source: str) -> str:
 
 
 def words(code: str) -> list[str]:
-    """The identifier components of blanked code, in order: `Nat.gcd x₁` gives `Nat`, `gcd`, `x`."""
+    """The identifier components of blanked code, in order: `Nat.gcd x₁` gives `Nat`, `gcd`, `x₁`."""
     return _WORD.findall(code)
 
 

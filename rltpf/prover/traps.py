@@ -41,6 +41,7 @@ _LIGHT = {
     "mathlib": Tactic("first | rfl | exact ⟨_, rfl⟩ | assumption | norm_num | omega | linarith | grind", 50_000),
 }
 _OWN_TYPE = re.compile(r"\b(?:structure|class|inductive)\s+([^\s:({\[]+)")
+_OWN_DEFINITION = re.compile(r"\b(?:def|abbrev)\s+([^\s:({\[]+)")
 # Types within which another may be without values, by how Lean prints them.
 _PARTS = {"×": "Prod", "⊕": "Sum", "//": "Subtype", "PEmpty": "PEmpty"}
 _OWN_SYNTAX = frozenset(
@@ -123,6 +124,8 @@ def _tactics_for(statement: str, facts: Facts, probe: Probe, library: Library) -
         return cascade
     own = _OWN_TYPE.findall(blank(statement))
     opened = [*cascade]
+    if definitions := "\n".join(f"try simp only [{n}] at *" for n in _OWN_DEFINITION.findall(blank(statement))):
+        opened += [Tactic(f"{definitions}\nall_goals ({t.text})", t.heartbeats) for t in cascade]
     if opening := "\n".join(_opened(own, facts)):
         opened += [Tactic(f"{opening}\nall_goals ({t.text})", t.heartbeats) for t in cascade]
     if split := [*own, *(name for sign, name in _PARTS.items() if any(sign in b.type for b in facts.binders))]:

@@ -142,7 +142,7 @@ def test_words_are_components() -> None:
     assert words("Nat.gcd h₁ x' αsorry rw? _root_.target 1x") == [
         "Nat",
         "gcd",
-        "h",
+        "h₁",
         "x'",
         "sorry",
         "rw?",

@@ -90,12 +90,13 @@ def test_the_models_proof_is_tried_first(lean: FakeWorker) -> None:
     assert lean.asked[0]["heartbeats"] == 70_000
 
 
-def test_unproved_keeps_the_messages_of_the_models_proof(lean: FakeWorker) -> None:
+@pytest.mark.parametrize("before", ["", "\n", "   \n\n"])
+def test_unproved_keeps_the_messages_of_the_models_proof(lean: FakeWorker, before: str) -> None:
     lean.reply = _only(set())
-    report = asyncio.run(_prover(lean).prove(STATEMENT, proof="  rfl\n  done"))
+    report = asyncio.run(_prover(lean).prove(STATEMENT, proof=f"{before}  rfl\n  done"))
     assert (report.status, report.reason, report.closed_by) == ("rejected", "unproved", "")
     # The block was dedented for Lean; its columns are those of the proof as given.
-    assert [(m.text, m.line, m.column) for m in report.messages] == [("rfl\ndone", 1, 4)]
+    assert [(m.text, m.line, m.column) for m in report.messages] == [(before.replace(" ", "") + "rfl\ndone", 1, 4)]
     assert len(lean.asked) == 1 + len(TACTICS)
 
 
