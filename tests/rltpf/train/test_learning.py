@@ -14,7 +14,8 @@ from training_rows import assistant, user, write_rows
 from rltpf import smollm2
 from rltpf.train import rltpf
 
-pytestmark = pytest.mark.slow
+# Two trainings in one fixture, which a busy machine may need long for.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).parents[3]
 TRAINED, HELD_OUT = 64, 32
 
