@@ -278,7 +278,8 @@ def cost(metrics: Mapping[str, Any]) -> Section:
     keys = ("calls", "cached", "failed", "prompt_tokens", "completion_tokens", "cost")
     header = ("role", "calls", "from the transcript", "failed", "prompt tokens", "completion tokens", "cost")
     accounts = {role: [usage[key] for key in keys] for role, usage in metrics["llm"].items()}
-    totals = [sum(value or 0 for value in column) for column in zip(*accounts.values(), strict=True)]
+    # A start that found everything finished asked no model, and has no role.
+    totals = [sum(usage[key] or 0 for usage in metrics["llm"].values()) for key in keys]
     rows = [(role, *values) for role, values in {**accounts, "all": totals}.items()]
     # Where no role has a price there is no cost to show.
     width = None if any(usage["cost"] is not None for usage in metrics["llm"].values()) else -1
