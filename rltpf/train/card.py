@@ -124,7 +124,7 @@ def _origin(run: Generation) -> str:
         ("seed", settings["seed"]),
         *run.counts.items(),
     ]
-    return f"Generated in `{run.folder}`, every answer judged by Lean step by step:\n\n{md.table(('', ''), rows)}"
+    return f"Generated in `{run.folder}`, every answer judged by Lean step by step:\n\n{md.table(_UNTITLED, rows)}"
 
 
 def _metrics(log_history: Sequence[Mapping[str, Any]]) -> str:

@@ -10,23 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rltpf import cli
+from rltpf import cli, completion
 from rltpf.errors import InputError, RunError
 from rltpf.sandbox.command import Mechanism
 
 HEAVY = ("torch", "transformers", "trl", "peft", "openai", "datasets", "matplotlib", "lean_interact", "wandb", "rich")
-
-
-def commands(parser: argparse.ArgumentParser, *words: str) -> list[list[str]]:
-    """The words of a command and of all those below it."""
-    below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-    found = [list(words)]
-    for name, command in (pair for choices in below for pair in choices.items()):
-        found += commands(command, *words, name)
-    return found
-
-
-COMMANDS = commands(cli.build_parser())
+COMMANDS = [list(command.words) for command in completion.commands(cli.build_parser())]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
