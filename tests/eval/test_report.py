@@ -84,6 +84,12 @@ def test_a_price_brings_its_column(run_dir: Path) -> None:
     assert "| all | 11 | 139 | 2 | 5080 | 760 | 0.0125 |" in report
 
 
+def test_a_start_that_asked_no_model_cost_nothing(run_dir: Path) -> None:
+    path = run_dir / "data" / "metrics.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "llm": {}}))
+    assert "| all | 0 | 0 | 0 | 0 | 0 |\n" in write_report(run_dir).read_text(encoding="utf-8")
+
+
 def test_training_table(report: str) -> None:
     assert cells(report, "SFT")[1:] == ["3", "1.500", "0.800", "-", "-", "26"]
     assert cells(report, "DPO")[1:] == ["2", "0.693", "0.550", "0.310", "0.75", "61"]
