@@ -25,8 +25,8 @@ _EQUALITIES = names("= ↔ <->")
 # What may stand beside a whole operand; after an equality, what ends it.
 _ENDS = _EQUALITIES | names(r"≠ < > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; , ( ) { } [ ] ⟨ ⟩")
 _PARTS = names("; , { } [ ] ⟨ ⟩")
-# A number after one of these is part of a type, or no argument.
 _LONGEST_OPERAND = 24
+# A number after one of these is part of a type, or no argument.
 _NO_FUNCTIONS = names("Fin ZMod BitVec Vector Matrix EuclideanSpace fun let have if then else in mod")
 
 
