@@ -8,6 +8,7 @@ one is not done again.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace, overrides: list[str]) -> int:
         shown = command[1:] if command[0] == "rltpf" else command
         print(f"\n== {number}/{len(steps)} {title}", flush=True)
         print(f"$ {'rltpf' if command[0] == 'rltpf' else 'python -m'} {' '.join(shown)}", flush=True)
-        code = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+        code = _done([sys.executable, "-m", *command])
         if code:
             print(
                 f"the demo stopped at step {number} ({title}), exit code {code}; `rltpf demo` continues there",
@@ -55,6 +56,17 @@ def run(args: argparse.Namespace, overrides: list[str]) -> int:
     minutes = (time.monotonic() - started) / 60
     print(f"\nThe demo took {minutes:.1f} minutes. Its report: {RUN / 'report.md'}", flush=True)
     return 0
+
+
+def _done(command: list[str]) -> int:
+    """The exit code of `command`, as a shell gives it; a SIGTERM is handed on, or the step would run on alone."""
+    process = subprocess.Popen(command)
+    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    try:
+        code = process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return code if code >= 0 else 128 - code
 
 
 def _steps() -> list[tuple[str, list[str]]]:
