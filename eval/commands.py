@@ -136,7 +136,7 @@ def run_rpe(args: argparse.Namespace, overrides: list[str]) -> int:
     refuse_overrides(overrides)
     rows = read_rows(input_path(args.input))
     prover = build_prover(prover_config(args, cache=not args.no_cache))
-    with open_output(args.output) as output:
+    with open_output(args.output, args.input) as output:
         print(asyncio.run(judge_rows(prover, rows, output, args.workers)), file=sys.stderr)
     return 0
 

@@ -20,7 +20,7 @@ def note_unfinished(run: RunDirectory, kind: str, failures: Sequence[Failure]) -
     path = run.write(_NAME, "".join(f"{canonical_json(row)}\n" for row in rows))
     first = failures[0]
     print(
-        f"{len(failures)} {kind} without a verdict, which the same command takes up again; all are in {path}, "
+        f"{len(failures)} {kind} without a verdict, which the same command tries again; all are in {path}, "
         f"the first is {first.stage}: {first.reason}: {' '.join(first.detail.split())}",
         file=sys.stderr,
     )

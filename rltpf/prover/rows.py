@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -56,12 +56,14 @@ def _row_faults(row: dict[str, Any] | str) -> list[str]:
     return faults
 
 
-async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: TextIO, workers: int = 1) -> None:
-    """Check the rows, several at once for each worker, and write each as soon as all before it are written.
+async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: TextIO, workers: int = 1) -> str:
+    """Check the rows, several at once for each worker, and write each as soon as all before it are written; how many
+    had each status.
 
     The prover is closed in the end. What was judged until then is in its cache: the next start goes through it anew,
     in no time.
     """
+    statuses: Counter[str] = Counter()
     flags: dict[tuple[str, str | None], asyncio.Task[tuple[str, ...]]] = {}  # most statements have many submissions
 
     async def traps(statement: str, header: str | None) -> tuple[str, ...]:
@@ -74,6 +76,7 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
         statement, header = row["statement"], row.get("header")
         report = await prover.check(statement, row["submission"], header)
         report = flagged(report, await traps(statement, header))
+        statuses[report.status] += 1
         found = report.to_json()
         del found["closed_by"]
         return row | found, report.decided
@@ -84,6 +87,7 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
         for task in flags.values():
             task.cancel()
         await prover.close()
+    return f"lean check: {len(rows)} rows: {', '.join(f'{count} {status}' for status, count in statuses.most_common())}"
 
 
 async def write_in_order(
