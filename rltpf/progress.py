@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Self, TextIO
 
 if TYPE_CHECKING:
     from rich.status import Status
+    from rich.text import Text
 
     from rltpf.llm.usage import Usage
 
 PLAIN_INTERVAL = 15.0
-LIVE_INTERVAL = 0.1
 
 
 class Progress:
@@ -47,10 +47,10 @@ class Progress:
             print(f"{self._title}: resuming: {self._before} done{left}", file=self._stream)
         if self._stream.isatty():
             from rich.console import Console
-            from rich.markup import escape
             from rich.status import Status
 
-            self._live = Status(escape(self.line()), console=Console(file=self._stream))
+            # Drawn anew with every turn of the spinner: the clock goes on while all wait for one reply.
+            self._live = Status(self, console=Console(file=self._stream))
             self._live.start()
         return self
 
@@ -64,15 +64,14 @@ class Progress:
         self.done += 1
         self.failed += failed
         now = time.monotonic()
-        if now - self._shown < (LIVE_INTERVAL if self._live is not None else PLAIN_INTERVAL):
-            return
-        self._shown = now
-        if self._live is not None:
-            from rich.markup import escape
-
-            self._live.update(escape(self.line()))
-        else:
+        if self._live is None and now - self._shown >= PLAIN_INTERVAL:
+            self._shown = now
             print(self.line(), file=self._stream, flush=True)
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(self.line())
 
     def line(self) -> str:
         """All that is known, in one line."""

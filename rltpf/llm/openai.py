@@ -6,6 +6,7 @@ import asyncio
 import email.utils
 import os
 import random
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 FIRST_WAIT = 0.5
 LONGEST_WAIT = 60.0
 LONGEST_RETRY_AFTER = 600.0
+NOTICE_AFTER = 0.2
+NOTICE_INTERVAL = 60.0
 # llama.cpp answers a schema that it does not take with 500, which is also what a passing fault looks like.
 REFUSALS = 3
 
@@ -33,6 +36,7 @@ class _Fault:
     outage: bool
     retry_after: float | None = None
     status: int | None = None
+    timed_out: bool = False
 
 
 class OpenAIModel:
@@ -59,6 +63,7 @@ class OpenAIModel:
         self._schemas: bool | None = None
         """Whether the server takes `response_format`; None until it has shown it."""
         self._last_success = -1.0
+        self._last_notice = -NOTICE_INTERVAL
 
     async def complete(self, request: Request) -> Completion:
         """The reply; raises `ModelError` after all retries, and `ModelUnavailable` where no request can succeed."""
@@ -78,6 +83,8 @@ class OpenAIModel:
                 self._last_success = time.monotonic()
                 return outcome
             faults.append(outcome)
+            if number < self._config.retries and outcome.outage and self._last_success < began:
+                self._notice(outcome, number, time.monotonic() - began)
         what = f"no reply from {self.name} at {self._client.base_url} after {len(faults)} tries: {faults[-1].what}"
         # One request may be at fault itself. But if nobody was answered since it began, nobody will be.
         if all(fault.outage for fault in faults) and self._last_success < began:
@@ -86,6 +93,23 @@ class OpenAIModel:
 
     async def close(self) -> None:
         await self._client.close()
+
+    def _notice(self, fault: _Fault, number: int, waited: float) -> None:
+        """Say that nobody is answered and that the server is asked again, for how long; once a minute."""
+        now = time.monotonic()
+        # A server that is only busy has answered somebody else by then.
+        if waited < NOTICE_AFTER or now - self._last_notice < NOTICE_INTERVAL:
+            return
+        self._last_notice = now
+        left = range(number + 1, self._config.retries + 1)
+        longest = sum(map(_backoff, left)) + len(left) * (self._config.timeout if fault.timed_out else 0)
+        seconds = max(longest, min(fault.retry_after or 0, LONGEST_RETRY_AFTER))
+        print(
+            f"{self.name} at {self._client.base_url}: {fault.what}: trying again, {len(left)} times in about "
+            f"{seconds:.0f} s",
+            file=sys.stderr,
+            flush=True,
+        )
 
     async def _try(self, request: Request, without_schema: bool) -> Completion | _Fault:
         import openai
@@ -102,7 +126,7 @@ class OpenAIModel:
                     with_schema = False
                     completion = await self._send(request, with_schema)
         except TimeoutError:
-            return _Fault(f"time-out after {self._config.timeout:g} s", outage=True)
+            return _Fault(f"time-out after {self._config.timeout:g} s", outage=True, timed_out=True)
         except openai.APIConnectionError as error:
             return _Fault(f"connection failed ({error.__cause__ or error})", outage=True)
         except openai.APIStatusError as error:
@@ -176,8 +200,13 @@ def _logprobs(choice: Any) -> tuple[tuple[str, float], ...] | None:
 
 def _wait(number: int, retry_after: float | None) -> float:
     """Seconds before try `number`: doubled every time, jittered so that many requests do not return at once."""
-    backoff = min(LONGEST_WAIT, FIRST_WAIT * 2 ** (number - 1)) * random.uniform(0.5, 1.5)
+    backoff = _backoff(number) * random.uniform(0.5, 1.5)
     return backoff if retry_after is None else max(backoff, min(retry_after, LONGEST_RETRY_AFTER))
+
+
+def _backoff(number: int) -> float:
+    """Seconds before try `number`, on average."""
+    return min(LONGEST_WAIT, FIRST_WAIT * 2 ** (number - 1))
 
 
 def _retry_after(error: APIStatusError) -> float | None:

@@ -52,7 +52,8 @@ class Usage:
     @property
     def total(self) -> Account:
         total = Account()
-        for account in self.roles.values():
+        # A live line asks from a thread of its own, while roles are added.
+        for account in list(self.roles.values()):
             total.calls += account.calls
             total.cached += account.cached
             total.failed += account.failed

@@ -210,11 +210,22 @@ def test_progress_of_an_unknown_number_and_of_nothing(clock: Clock) -> None:
     assert stream.getvalue().splitlines() == ["rows: 1 done, 0.00027/s, 1:01:40"] * 2
 
 
-def test_on_a_terminal_progress_is_one_live_line(clock: Clock) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
+
+def test_on_a_terminal_the_clock_goes_on_while_all_wait_for_one_reply(clock: Clock) -> None:
+    stream = Terminal()
+    with Progress("rows", total=2, stream=stream):
+        clock.now = 83.0
+        deadline = time.monotonic() + 10
+        while "rows: 0/2 done, 1:23" not in stream.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert "rows: 0/2 done, 1:23" in stream.getvalue()
+
+
+def test_on_a_terminal_progress_is_one_live_line(clock: Clock) -> None:
     stream = Terminal()
     with Progress("[b]", total=2, stream=stream) as shown:
         clock.now = 1.0

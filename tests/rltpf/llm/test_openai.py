@@ -256,6 +256,39 @@ def test_a_port_where_nobody_listens_ends_the_run(server: Server) -> None:
     assert "http://127.0.0.1:9/v1" in str(outcome)
 
 
+def test_who_waits_for_a_dead_server_is_told_so_once_and_for_how_long(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two requests, four tries each; from the second try on, after 2, 4 s and so on, two tries are left."""
+    monkeypatch.setattr(backend_module, "FIRST_WAIT", 2.0)
+    monkeypatch.setattr(backend_module.random, "uniform", lambda low, high: 0.1)
+    (first, second) = ask(server, ASK, replace(ASK, attempt=1), base_url="http://127.0.0.1:9/v1", retries=3)
+    assert isinstance(first, ModelUnavailable)
+    assert isinstance(second, ModelUnavailable)
+    fault = str(first).partition("tries: ")[2].partition(";")[0]
+    assert fault.startswith("connection failed (")
+    line = f"m at http://127.0.0.1:9/v1/: {fault}: trying again, 2 times in about 12 s\n"
+    assert capsys.readouterr().err == line
+
+
+def test_the_notice_of_a_server_that_hangs_counts_its_time_outs(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten more tries of a quarter of a second, and hundredths between them."""
+    server.script = ["hang", reply()]
+    monkeypatch.setattr(backend_module, "LONGEST_WAIT", 0.01)
+    assert ask(server, ASK, timeout=0.25, retries=10) == [Completion("4", "stop", 11, 2)]
+    line = f"m at {server.url}/: time-out after 0.25 s: trying again, 10 times in about 3 s\n"
+    assert capsys.readouterr().err == line
+
+
+def test_a_fault_that_passes_at_once_is_not_worth_a_line(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    server.script = [(503, "busy", {}), "break", reply()]
+    assert ask(server, ASK) == [Completion("4", "stop", 11, 2)]
+    assert len(server.bodies) == 3
+    assert capsys.readouterr().err == ""
+
+
 def test_a_request_that_only_fails_itself_is_an_error_of_its_item(server: Server) -> None:
     """While one request times out again and again, others are answered: the server lives."""
 
