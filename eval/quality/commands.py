@@ -97,11 +97,14 @@ def run_compare(args: argparse.Namespace, overrides: list[str]) -> int:
         return 0
     with RunDirectory.open(config.output_dir, config, "quality", args.overwrite) as run:
         code = asyncio.run(judge_runs(config, run, runs))
-        found = metrics.quality(runs, read_judgements(run, generated(runs)))
+        judgements = read_judgements(run, generated(runs))
+        found = metrics.quality(runs, judgements)
         failures = metrics.failures(runs)
         run.write("quality.json", json.dumps({"quality": found, "ended": failures}, indent=1) + "\n")
         plots.draw_quality(found["full"], run.path / "quality.png")
         print(run.write("quality.md", pages.quality(found, failures)))
+        if unreadable := sum(judgement.unreadable for judgement in judgements.values()):
+            print(f"{unreadable} of {len(judgements)} replies of the judge are unreadable and in none of the shares")
         return code
 
 

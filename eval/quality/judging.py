@@ -44,7 +44,7 @@ class Opinion(Reply):
 @dataclass(frozen=True)
 class Judgement(Record):
     """What is said of a problem with an answer. Each criterion needs those before it: only a feasible problem has a
-    correct answer. `own` is the judge's answer."""
+    correct answer. `own` is the judge's answer. `unreadable`: its reply cannot be read, and says neither yes nor no."""
 
     id: str
     well_defined: bool
@@ -52,6 +52,7 @@ class Judgement(Record):
     correct: bool
     own: str = ""
     analysis: str = ""
+    unreadable: bool = False
 
 
 def generated(runs: Runs) -> dict[str, Rewrite]:
@@ -107,9 +108,8 @@ async def _opinion(config: QualityConfig, model: ChatModel, question: str) -> Op
 
 
 def _judged(name: str, answer: str, opinion: Opinion | None, verifier: MathVerifier) -> Judgement:
-    # Doubt is a no, and so is a reply that nobody can read.
     if opinion is None:
-        return Judgement(name, well_defined=False, feasible=False, correct=False)
+        return Judgement(name, well_defined=False, feasible=False, correct=False, unreadable=True)
     well_defined = opinion.well_defined == "yes"
     feasible = well_defined and opinion.feasible == "yes"
     correct = feasible and bool(verifier.same(answer, opinion.answer))

@@ -17,8 +17,9 @@ def quality(runs: Runs, judged: Mapping[str, Judgement]) -> dict[str, dict[str, 
     """Counts for each set, run and level.
 
     `full`: all problems that the run was tried on; `subset`: those of which the first run made new ones. Of the
-    `sampled` problems `generated` were made into new ones; `judged` are those of them that have a judgement, which the
-    criteria are counted of; `proved` have a proof that Lean accepted.
+    `sampled` problems `generated` were made into new ones; `judged` are those of them of which the judge has said
+    something, which the criteria are counted of, and `unreadable` those of which nobody can read what it said; `proved`
+    have a proof that Lean accepted.
     """
     first = next(iter(runs.values()))
     retained = {candidate.id for candidate in first if made(candidate) is not None}
@@ -42,12 +43,14 @@ def _by_level(candidates: Sequence[Candidate], judged: Mapping[str, Judgement]) 
 
 def _counts(candidates: Sequence[Candidate], judged: Mapping[str, Judgement]) -> dict[str, int]:
     rewrites = [rewrite for candidate in candidates if (rewrite := made(candidate)) is not None]
-    judgements = [judged[key(rewrite)] for rewrite in rewrites if key(rewrite) in judged]
+    replies = [judged[key(rewrite)] for rewrite in rewrites if key(rewrite) in judged]
+    judgements = [judgement for judgement in replies if not judgement.unreadable]
     return {
         "sampled": len(candidates),
         "generated": len(rewrites),
         "proved": sum(bool(rewrite.lean) for rewrite in rewrites),
         "judged": len(judgements),
+        "unreadable": len(replies) - len(judgements),
         **{name: sum(getattr(judgement, name) for judgement in judgements) for name in CRITERIA},
     }
 
@@ -70,7 +73,9 @@ def lacking(runs: Runs) -> dict[str, int]:
 
 
 def row(counts: Mapping[str, int]) -> list[Any]:
-    """Numbers of a line of table 1: problems, then the criteria and the generation rate in percent, None of nothing."""
+    """Numbers of a line of table 1: problems, new ones, those judged, those with an unreadable reply; then the criteria
+    and the generation rate in percent, None of nothing."""
     shares = [(counts[name], counts["judged"]) for name in CRITERIA]
     shares += [(counts["proved"], counts["generated"]), (counts["generated"], counts["sampled"])]
-    return [counts["sampled"], counts["generated"], *(100 * part / whole if whole else None for part, whole in shares)]
+    numbers = [counts[name] for name in ("sampled", "generated", "judged", "unreadable")]
+    return [*numbers, *(100 * part / whole if whole else None for part, whole in shares)]

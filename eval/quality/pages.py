@@ -24,11 +24,12 @@ def quality(
             for name, levels in runs.items()
             for level, counts in levels.items()
         ]
-        header = ("method", "level", "problems", "rewritten", *_NUMBERS)
+        header = ("method", "level", "problems", "rewritten", "judged", "unreadable", *_NUMBERS)
         parts += [f"## {_SETS[title].format(first=md.text(first))}", md.table(header, rows)]
     parts += [
         "The criteria are shares of the rewritten problems that were judged, each a part of the one before it; what is "
-        "correct is so by the judge's own answer. *Proved* are those whose answer Lean proved.",
+        "correct is so by the judge's own answer. Where the judge's reply is *unreadable* it says neither yes nor "
+        "no, and the problem is in none of these shares. *Proved* are those whose answer Lean proved.",
         "![Quality by level](quality.png)",
         "## What was not rewritten",
     ]

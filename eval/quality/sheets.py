@@ -112,7 +112,7 @@ def agreement(
     groups: dict[tuple[str, str], list[list[bool]]] = {}
     for identity, said in filled.items():
         judgement = judged.get(keys[identity]["judgement"])
-        if judgement is not None:
+        if judgement is not None and not judgement.unreadable:
             same = [said[name] == getattr(judgement, name) for name in CRITERIA]
             groups.setdefault((keys[identity]["run"], keys[identity]["source"]), []).append(same)
     if groups:

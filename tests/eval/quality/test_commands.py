@@ -58,15 +58,19 @@ def test_runs_are_judged_once_and_people_can_check_it(
     runs, output = written(tmp_path, RUNS), tmp_path / "quality"
     command = ["quality", "compare", *runs, "--llm.model", "judge", "--output_dir", str(output)]
     assert main(command) == 0
+    said = capsys.readouterr().out
+    assert "\n1 of 5 replies of the judge are unreadable and in none of the shares\n" in said
     found = json.loads((output / "quality.json").read_text())["quality"]
-    # c has another answer, d is not well-defined, of e nothing can be read, and doubt is a no.
-    expected = {"sampled": 3, "generated": 3, "proved": 0, "judged": 3, "well_defined": 1, "feasible": 1, "correct": 0}
+    # c has another answer, d is not well-defined; of e nothing can be read, so it is in no share.
+    expected = {"sampled": 3, "generated": 3, "proved": 0, "judged": 2, "unreadable": 1}
+    expected |= {"well_defined": 1, "feasible": 1, "correct": 0}
     assert found["full"]["varbench"]["all"] == expected
     assert found["full"]["repro"]["all"]["correct"] == 2
     assert (output / "quality.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(judge.asked) == ["a", "b", "c", "d", "e", "e", "e"]
 
     page = (output / "quality.md").read_bytes()
+    assert b"| varbench | all | 3 | 3 | 2 | 1 | 50.00 | 50.00 | 0.00 | 0.00 | 100.00 |" in page
     assert main(command) == 0
     assert len(judge.asked) == 7
     assert (output / "quality.md").read_bytes() == page
@@ -75,7 +79,8 @@ def test_runs_are_judged_once_and_people_can_check_it(
     assert main(["quality", "sheet", *runs, "--output", str(sheet), "--key", str(key)]) == 0
     with sheet.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    # People find everything right, in two of five problems against the judge, in one of them about the answer alone.
+    # People find everything right, in one of four problems against the judge, in another about the answer alone; the
+    # judge said nothing of the fifth.
     for row in rows:
         row |= {"well_defined": "yes", "feasible": "yes", "correct": "yes"}
     with sheet.open("w", newline="") as file:
@@ -86,8 +91,8 @@ def test_runs_are_judged_once_and_people_can_check_it(
     assert main(["quality", "agreement", str(sheet), "--key", str(key), "--judged", str(output)]) == 0
     table = capsys.readouterr().out
     assert "| repro | math | 2 | 100.00 | 100.00 | 100.00 |" in table
-    assert "| varbench | math | 3 | 33.33 | 33.33 | 0.00 |" in table
-    assert "| all | all | 5 | 60.00 | 60.00 | 40.00 |" in table
+    assert "| varbench | math | 2 | 50.00 | 50.00 | 0.00 |" in table
+    assert "| all | all | 4 | 75.00 | 75.00 | 50.00 |" in table
 
 
 def test_rates_of_runs_are_drawn_side_by_side(tmp_path: Path) -> None:

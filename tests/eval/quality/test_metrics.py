@@ -43,7 +43,7 @@ JUDGED = {
 
 def counts(*numbers: int) -> dict[str, int]:
     names = ("sampled", "generated", "proved", "judged", "well_defined", "feasible", "correct")
-    return dict(zip(names, numbers, strict=True))
+    return {"unreadable": 0, **dict(zip(names, numbers, strict=True))}
 
 
 def test_the_counts_of_both_sets_by_level() -> None:
@@ -78,9 +78,17 @@ def test_the_counts_of_both_sets_by_level() -> None:
 
 def test_what_is_not_judged_is_in_no_share() -> None:
     assert quality({"a": RUNS["varbench"]}, {})["full"]["a"]["all"] == counts(3, 3, 0, 0, 0, 0, 0)
-    assert row(counts(4, 3, 0, 0, 0, 0, 0)) == [4, 3, None, None, None, 0.0, 75.0]
-    assert row(counts(4, 0, 0, 0, 0, 0, 0)) == [4, 0, None, None, None, None, 0.0]
-    assert row(counts(8, 4, 4, 4, 3, 2, 1)) == [8, 4, 75.0, 50.0, 25.0, 100.0, 50.0]
+    assert row(counts(4, 3, 0, 0, 0, 0, 0)) == [4, 3, 0, 0, None, None, None, 0.0, 75.0]
+    assert row(counts(4, 0, 0, 0, 0, 0, 0)) == [4, 0, 0, 0, None, None, None, None, 0.0]
+    assert row(counts(8, 4, 4, 4, 3, 2, 1)) == [8, 4, 4, 0, 75.0, 50.0, 25.0, 100.0, 50.0]
+
+
+def test_an_unreadable_reply_is_counted_and_is_in_no_share() -> None:
+    name = judgement("d", False, False, False).id
+    judged = JUDGED | {name: Judgement(name, False, False, False, unreadable=True)}
+    found = quality({"a": RUNS["varbench"]}, judged)["full"]["a"]["all"]
+    assert found == counts(3, 3, 0, 2, 2, 2, 1) | {"unreadable": 1}
+    assert row(found) == [3, 3, 2, 1, 100.0, 100.0, 50.0, 0.0, 100.0]
 
 
 def test_a_run_that_was_not_tried_on_the_same_problems_is_found() -> None:
@@ -90,9 +98,9 @@ def test_a_run_that_was_not_tried_on_the_same_problems_is_found() -> None:
 
 def test_the_page_has_both_sets_and_the_ends() -> None:
     page = pages.quality(quality(RUNS, JUDGED), failures(RUNS))
-    assert "| varbench | all | 3 | 3 | 66.67 | 66.67 | 33.33 | 0.00 | 100.00 |" in page
+    assert "| varbench | all | 3 | 3 | 3 | 0 | 66.67 | 66.67 | 33.33 | 0.00 | 100.00 |" in page
     assert "## Problems that repro rewrote" in page
-    assert "| varbench | all | 2 | 2 | 50.00 | 50.00 | 0.00 | 0.00 | 100.00 |" in page
+    assert "| varbench | all | 2 | 2 | 2 | 0 | 50.00 | 50.00 | 0.00 | 0.00 | 100.00 |" in page
     assert "| repro | `rewrite:invalid_program` | 1 |" in page
 
 
