@@ -83,9 +83,9 @@ class _Parser:
             return base
         self._take()
         exponent = self._signed()
-        if base is None or exponent is None:
-            return None
-        if exponent.denominator != 1 or exponent < 0:
+        if exponent is not None and exponent.denominator != 1:
+            raise ValueError("Lean may read the exponent as a natural number, and 1 / 2 as zero")
+        if base is None or exponent is None or exponent < 0:
             return None
         size = max(base.numerator.bit_length(), base.denominator.bit_length())
         if exponent > _MAX_EXPONENT or size * exponent > _MAX_BITS:

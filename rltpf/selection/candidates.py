@@ -25,10 +25,19 @@ _WRAPPERS = (
     re.compile(r"\\boxed\{(.*)\}"),
 )
 _NOISE = re.compile(r"\\(?:left|right|displaystyle)(?![a-zA-Z])|\\[!,;:]|\\ ")
-_UNIT = re.compile(r"\s*(?:\\(?:text|mathrm|mbox)\{[^{}]*\}(?:\^\{?\d\}?)?|\^\{?\\circ\}?|°)\s*$")
+# Only known units are dropped: ten million is not ten, `5 or more` is not five, and 3i is no real number.
+_UNITS = (
+    "m|cm|mm|km|in|ft|yd|mi|kg|g|mg|s|min|h|hr|mph|(?:inch|foot|feet|yard|mile|metre|meter|centimetre|centimeter|unit"
+    "|second|minute|hour|day|week|month|year|dollar|cent|degree)(?:e?s)?"
+)
+_UNIT = re.compile(
+    rf"(?:(?<=[\d}})])|(?<=\\pi))\s*(?:\\(?:text|mathrm|mbox)\{{\s*(?:(?:square|sq\.|cubic)\s+)?(?:{_UNITS})\.?\s*\}}"
+    r"(?:\^\{?[23]\}?)?|\^\{?\\circ\}?|°)\s*$"
+)
 _MONEY = re.compile(r"\s*(?:\\\$|[$€£])\s*(?=-?\s*[\d.])")
 _GROUPS = re.compile(r"(?<![\d,.])\d{1,3}(?:,\d{3})+(?![\d,])")
 _LONGEST = 500
+_BLANKS = re.compile(r" ?([^\w ]) ?")
 
 
 def ranked(reply: str, most: int) -> list[str]:
@@ -63,15 +72,18 @@ def _unnumbered(lines: Sequence[str]) -> list[str]:
 
 
 def value_of(candidate: str) -> str:
-    """What candidates are compared by: an exact value where it is a number, else the text with single blanks."""
+    """What candidates are compared by: an exact value where it is a number, else the text; blanks count between
+    words and numbers alone."""
     text = term(candidate)
     value = None if text is None else arithmetic.value(text)
-    return str(value) if value is not None else " ".join(plain(candidate).split())
+    return str(value) if value is not None else _BLANKS.sub(r"\1", " ".join(plain(candidate).split()))
 
 
 def plain(candidate: str) -> str:
     """A candidate without what only dresses it: math delimiters, a box, a currency sign, a unit, separators."""
-    text = candidate.strip()[:_LONGEST]
+    text = candidate.strip()
+    if len(text) > _LONGEST:
+        return text
     text = text.removesuffix(".") if not re.search(r"\.\.\.$", text) else text
     text = _NOISE.sub("", text)
     for wrapper in _WRAPPERS:
@@ -79,28 +91,49 @@ def plain(candidate: str) -> str:
             text = match[1]
     text = _UNIT.sub("", _MONEY.sub("", text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     text = text.replace("−", "-").replace("\\cdot", "*").replace("\\times", "*")
-    return _GROUPS.sub(lambda match: match[0].replace(",", ""), text.replace("{,}", ",")).strip()
+    # Within brackets a comma parts a pair: (3,100) is no 3100.
+    if not re.search(r"[()\[\]{}]", text.replace("{,}", ",")):
+        text = _GROUPS.sub(lambda match: match[0].replace(",", ""), text.replace("{,}", ","))
+    return text.strip()
 
 
 _FRACTION = re.compile(r"\\frac(?:\{([^{}]*)\}\{([^{}]*)\}|(\d)(\d))")
 _SQUARE_ROOT = re.compile(r"\\sqrt(?:\{(\d+)\}|(\d))")
+# A number before a root, π or a bracket multiplies it.
+_MULTIPLIED = re.compile(r"(?<=[\d)])\s*(?=Real\.|\()")
+# 2½ is 5/2 as a mixed number, and 1 as a product.
+_MIXED = re.compile(r"\d\s*\\frac")
 _FRACTION_ALONE = re.compile(r"\((-?\d+ / \d+)\)")
 
 
 def term(candidate: str) -> str | None:
     """A candidate as a Lean term of numbers, square roots of numbers and π; None for anything else.
 
-    Only what has one meaning in both languages: `2x`, `3!`, `50%`, `1e5` and tuples are for the rewriter.
+    Only what has one meaning in both languages: `2x`, `3!`, `50%`, `1e5`, `1/2π`, 2½ and tuples are for the rewriter.
     """
-    text = _SQUARE_ROOT.sub(lambda m: f" Real.sqrt {m[1] or m[2]} ", plain(candidate))
+    text = plain(candidate)
+    if _MIXED.search(text):
+        return None
+    text = _SQUARE_ROOT.sub(lambda m: f" Real.sqrt {m[1] or m[2]} ", text)
     text = re.sub(r"\\pi(?![a-zA-Z])|π", " Real.pi ", text)
     text = _FRACTION.sub(lambda m: f"({_grouped(m[1] or m[3])} / {_grouped(m[2] or m[4])})", text)
-    # A number before a root, π or a bracket multiplies it.
-    text = re.sub(r"(?<=[\d)])\s*(?=Real\.|\()", " * ", text)
-    text = " ".join(re.sub(r"(?<![\d.])\.(?=\d)", "0.", text).split()).replace("( ", "(").replace(" )", ")")
+    if any(_divides(text[: match.start()]) for match in _MULTIPLIED.finditer(text)):
+        return None
+    text = (
+        " ".join(re.sub(r"(?<![\d.])\.(?=\d)", "0.", _MULTIPLIED.sub(" * ", text)).split())
+        .replace("( ", "(")
+        .replace(" )", ")")
+    )
     if match := _FRACTION_ALONE.fullmatch(text):
         text = match[1]
     return text if arithmetic.is_expression(text) else None
+
+
+def _divides(text: str) -> bool:
+    """Whether the product that ends here has a slash: what stands next may be above or below it, `1/2π`."""
+    while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = shorter
+    return "/" in re.split(r"[-+(]", text)[-1]
 
 
 def _grouped(part: str) -> str:

@@ -71,6 +71,20 @@ def test_lists(reply: str, answers: list[str]) -> None:
         ("2^10", "2^10"),
         ("2(3)", "2 * (3)"),
         ("2 * -3", "2 * -3"),
+        ("3\\pi\\text{ square units}", "3 * Real.pi"),
+        ("\\frac{1}{2}\\text{ inches}", "1 / 2"),
+        ("1/2 + 2\\sqrt{3}", "1/2 + 2 * Real.sqrt 3"),
+        ("\\frac{1}{2}\\frac{1}{3}", "(1 / 2) * (1 / 3)"),
+        # A mixed number, and products that may stand above or below the slash.
+        *((text, None) for text in ("2\\frac{1}{2}", "3\\frac12", "1/2\\sqrt{3}", "1/2\\pi", "(1/2\\pi)", "2/3 (4)")),
+        # Lean may read the exponent as 0.
+        *((text, None) for text in ("2^(1/2)", "2^0.5", "4^\\frac12")),
+        # Not units, though they stand where one may.
+        *(
+            (f"3{text}", None)
+            for text in ("\\mathrm{i}", "\\mathrm{e}", "\\text{ dozen}", "\\text{ percent}", "\\text{th}")
+        ),
+        *((text, None) for text in ("5\\text{ or more}", "\\text{cm}", "(3,100)")),
         *((text, None) for text in ("x+1", "2n", "50%", "3!", "1e5", "(3,5)", "[0,2)", "\\{1,2\\}", "-2 + 7i", "2:3")),
         *(
             (text, None)
@@ -89,10 +103,20 @@ def test_terms(candidate: str, lean: str | None) -> None:
         ("-\\frac{35}{9}", "-35/9", True),
         ("2^10", "1024", True),
         ("1,000", "1000", True),
-        ("12\\pi", "12 \\pi", False),
+        ("12\\pi", "12 \\pi", True),
         ("3", "-3", False),
         ("(3, 5)", "(3,  5)", True),
         ("12", "1 2", False),
+        ("(1, 2)", "(1,2)", True),
+        ("\\sin x", "\\sinx", False),
+        ("5\\text{ cm}", "5", True),
+        ("\\text{Yes}", "\\text{No}", False),
+        ("10\\text{ million}", "10\\text{ thousand}", False),
+        ("11_\\text{six}", "11_\\text{five}", False),
+        ("(3,100)", "(3100)", False),
+        ("[1,200]", "[1200]", False),
+        ("2\\frac{1}{2}", "1", False),
+        ("1" * 501 + "2", "1" * 501 + "3", False),
     ],
 )
 def test_values(one: str, other: str, same: bool) -> None:
