@@ -71,6 +71,10 @@ class ModelError(RunError):
     """A request that ended without a completion, after all retries: the recorded failure of an item."""
 
 
+class NotRecorded(ModelError):
+    """A request that a replay does not know: no later start will have a reply to it either."""
+
+
 class ModelUnavailable(RunError):
     """No request can succeed (wrong key, unknown model, dead server). It is no `ModelError`, for it ends the run."""
 

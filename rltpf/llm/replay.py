@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rltpf.errors import InputError
 from rltpf.journal import scan
-from rltpf.llm.model import Completion, ModelError, Request
+from rltpf.llm.model import Completion, NotRecorded, Request
 from rltpf.llm.transcript import request_key
 from rltpf.records import canonical_json
 
@@ -42,11 +42,11 @@ class ReplayModel:
             raise InputError(f"{path}: is a transcript of {recorded_models}, not of llm.model {name}")
 
     async def complete(self, request: Request) -> Completion:
-        """The recorded reply; raises `ModelError`, which says how the request differs from the nearest recorded one."""
+        """The recorded reply; raises `NotRecorded`, which tells the difference to the nearest recorded request."""
         recorded = self._recorded.get(request_key(self.name, request))
         if recorded is None:
             difference = self._difference(request)
-            raise ModelError(
+            raise NotRecorded(
                 f"{self._path}: a replay knows only the recorded questions, and has no reply to this {request.role} "
                 f"request: {difference}; take the recorded questions and settings, or a backend that answers"
             )

@@ -17,7 +17,7 @@ from data_gen.judge import Judge
 from data_gen.prompting import OWN, Prompts, with_version
 from rltpf.cli import main
 from rltpf.errors import InputError
-from rltpf.llm.model import ModelError, Request, Sampling
+from rltpf.llm.model import ModelError, NotRecorded, Request, Sampling
 from rltpf.prover import build_prover
 from rltpf.prover.cascade import Library
 from rltpf.prover.prover import Prover
@@ -218,6 +218,34 @@ def test_problems_without_a_verdict_are_one_line_and_a_file(
     model.replies["s1"] = SYMBOLS
     assert generate(tmp_path, data=data) == 0
     assert not noted.exists()
+
+
+def test_problems_that_a_replay_has_no_reply_for_are_not_said_to_be_taken_up_again(
+    model: RoleModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(request: Request) -> str:
+        raise NotRecorded("no reply")
+
+    def first_breaks(request: Request) -> str:
+        model.replies["s1"] = unknown
+        raise ModelError("broken")
+
+    model.replies["s1"] = unknown
+    data = write_rows(tmp_path / "two.jsonl", ("How many are 2 and 3?", "5"), ("How many are 3 and 3?", "6"))
+    noted = tmp_path / "run" / "unfinished.jsonl"
+    assert generate(tmp_path, "--llm.max_concurrent", "1", data=data) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(
+        "2 problems without a verdict, since the transcript has no reply for them, and a second start would find none "
+        f"either; all are in {noted}, the first is "
+    )
+    model.replies["s1"] = first_breaks
+    assert generate(tmp_path, "--llm.max_concurrent", "1", data=data) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(
+        "2 problems without a verdict, which the same command takes up again, but for 1 that the transcript has no "
+        f"reply for; all are in {noted}, the first is "
+    )
 
 
 def test_other_prompts_do_not_go_on_with_a_run(
