@@ -84,12 +84,14 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.cli import refuse_overrides
     from rltpf.prover import build_prover
     from rltpf.prover.rows import check_rows, read_rows
+    from rltpf.rows import refuse_same_file
 
     refuse_overrides(overrides)
     rows = read_rows(input_path(args.input))
+    refuse_same_file(args.output, args.input)
     prover = build_prover(prover_config(args, cache=not args.no_cache))
     with open_output(args.output) as output:
-        asyncio.run(check_rows(prover, rows, output, args.workers))
+        print(asyncio.run(check_rows(prover, rows, output, args.workers)), file=sys.stderr)
     return 0
 
 

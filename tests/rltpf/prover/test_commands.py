@@ -20,7 +20,7 @@ from rltpf.cli import main
 from rltpf.errors import InputError
 from rltpf.prover import rows as rows_module
 from rltpf.prover.report import LeanMessage, Report
-from rltpf.prover.rows import read_rows
+from rltpf.prover.rows import read_rows, summary
 from rltpf.prover.settings import ProverConfig
 
 
@@ -104,6 +104,19 @@ def test_stdout_holds_the_rows_and_nothing_else(
     printed = capsys.readouterr()
     assert [json.loads(line)["status"] for line in printed.out.splitlines()] == ["verified"]
     assert "1/1 done" in printed.err
+    assert printed.err.splitlines()[-1] == "lean check: 1 rows: 1 verified"
+
+
+def test_the_summary_has_each_status_and_the_reasons_of_what_is_not_verified() -> None:
+    verdicts = {
+        ("rejected", "gate"): 1,
+        ("verified", "ok"): 2,
+        ("rejected", "elaboration"): 3,
+        ("timeout", "timeout"): 1,
+    }
+    assert summary(verdicts) == (
+        "lean check: 7 rows: 2 verified, 4 rejected (3 elaboration, 1 gate), 1 timeout (1 timeout)"
+    )
 
 
 def test_every_fault_of_the_input_is_named_before_lean_starts(
