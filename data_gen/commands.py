@@ -130,7 +130,7 @@ def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
         raise InputError("--output takes a file: with --gold standard output is for the table")
     output = args.output or ("-" if args.gold is None else None)
     if output is not None:
-        refuse_output(output)
+        refuse_output(output, args.input, *([] if args.gold is None else [args.gold]))
     gold = read_gold(args.gold, rows) if args.gold is not None else None
     if args.dry_run:
         return show_judging(config, rows[0])
@@ -157,9 +157,10 @@ def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
     refuse_overrides(overrides)
     if args.output == "-":
         raise InputError("--output takes a file: standard output is for the table")
+    files = find_data_sets(args.datasets)
     if args.output is not None:
-        refuse_output(args.output)
-    placed = read_rows(find_data_sets(args.datasets))
+        refuse_output(args.output, *files)
+    placed = read_rows(files)
     rows = [row for _, row in placed]
     prover = build_prover(prover_config(args, cache=False))
 

@@ -64,13 +64,12 @@ def register(subparsers: Any) -> None:
         "report",
         help="one page with plots about a run, or a table and plots that compare several",
         description="Reads data/, sft/, dpo/, eval/NAME/, rewrite/, rewritten/NAME/ and sensitivity/ of a run folder, "
-        "whichever are there, and writes report.md and plots/*.png into it. Of several folders, which may also be runs "
-        "of one command each (generate, train, evaluate, rewrite), it prints one table, and writes it with plots where "
-        "--output says so.",
+        "whichever are there, and writes report.md and plots/*.png into it. Of several folders, and of the run of one "
+        "command (generate, train, ...), it prints one table, and writes it with plots where --output says so.",
         epilog="example: rltpf report runs/demo; rltpf report runs/gsm8k/base runs/gsm8k/sft --output runs/gsm8k",
     )
     report.add_argument("run_dirs", metavar="RUN_DIR", nargs="+", help="folder of a run")
-    report.add_argument("--output", metavar="DIR", help="of several runs: where comparison.md and its plots go")
+    report.add_argument("--output", metavar="DIR", help="of a table: where comparison.md and its plots go")
     report.add_argument(
         "--report_to",
         choices=("none", "wandb"),
@@ -132,11 +131,13 @@ def run_rpe(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.cli import refuse_overrides
     from rltpf.prover import build_prover
     from rltpf.prover.commands import input_path, open_output, prover_config
+    from rltpf.rows import refuse_same_file
 
     refuse_overrides(overrides)
     rows = read_rows(input_path(args.input))
+    refuse_same_file(args.output, args.input)
     prover = build_prover(prover_config(args, cache=not args.no_cache))
-    with open_output(args.output, args.input) as output:
+    with open_output(args.output) as output:
         print(asyncio.run(judge_rows(prover, rows, output, args.workers)), file=sys.stderr)
     return 0
 
@@ -151,17 +152,22 @@ def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf import tracking
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
+    from rltpf.rows import check_folder
 
     refuse_overrides(overrides)
     folders = [Path(folder) for folder in args.run_dirs]
-    if args.output and len(folders) == 1:
+    for folder in folders:
+        check_folder(folder)
+    # The run of one command has no page of its own: its part of a table is what there is to say of it.
+    side_by_side = len(folders) > 1 or comparison.is_part(folders[0])
+    if args.output and not side_by_side:
         raise InputError("--output is for several runs: the report of one is in its own folder")
     if args.report_to == "wandb":
         tracking.check()
         for run in map(comparison.read, folders):
             for name in publish(run):
                 print(f"W&B: {name}")
-    if len(folders) > 1:
+    if side_by_side:
         runs = [comparison.read(folder) for folder in folders]
         print(comparison.table(runs))
         if args.output:

@@ -76,6 +76,11 @@ def read(folder: Path) -> Run:
     return run
 
 
+def is_part(folder: Path) -> bool:
+    """Whether a folder is the run of one command, and not one that holds such folders."""
+    return any((folder / name).exists() for name in ("metrics.json", "log_history.jsonl"))
+
+
 def table(runs: Sequence[Run]) -> str:
     """A Markdown table with a column for each run and a line for each measure that any of them has."""
     columns = [measures(run) for run in runs]

@@ -85,11 +85,26 @@ def _check(row: dict[str, Any], texts: Iterable[str], seen: set[str]) -> None:
         raise ValueError(f"a second row with the id {row['id']!r}")
 
 
-def refuse_output(output: str) -> None:
-    """Raises `InputError` where the rows could not be written in the end: better before the work than after it."""
+def refuse_output(output: str, *inputs: str | Path) -> None:
+    """Raises `InputError` where the rows could not be written in the end, or would take the place of an input: better
+    before the work than after it."""
     path = Path(output)
     if output != "-" and (path.is_dir() or not os.access(path.parent, os.W_OK)):
         raise InputError(f"{output}: cannot be written: --output takes a file in a folder that is there")
+    refuse_same_file(output, *inputs)
+
+
+def refuse_same_file(output: str, *inputs: str | Path) -> None:
+    """Raises `InputError` where an output is one of the inputs, under whatever name."""
+    for source in inputs:
+        if "-" not in (output, str(source)) and os.path.exists(output) and os.path.samefile(output, source):
+            raise InputError(f"{output}: is the input {source}, and would be overwritten: give --output another file")
+
+
+def check_folder(path: Path) -> None:
+    """Raises `InputError` where the folder of a run is none."""
+    if not path.is_dir():
+        raise InputError(f"{path}: {'is a file, and no folder' if path.exists() else 'there is no such folder'}")
 
 
 def write_rows(rows: Iterable[dict[str, Any]], output: str) -> None:

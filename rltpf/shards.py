@@ -20,6 +20,7 @@ from rltpf.config import Missing
 from rltpf.errors import InputError
 from rltpf.journal import Journal, scan
 from rltpf.records import content_id
+from rltpf.rows import check_folder
 from rltpf.runs import RunDirectory, binding_settings, different_settings, read_manifest
 
 _FOLDER = "shards"
@@ -153,6 +154,7 @@ def find_parts(output_dir: Path, command: str) -> list[Part]:
     Raises `InputError` with a line for each that is missing, unfinished, of another run, or made with other settings
     or another Lean, and for every folder beside them that is no shard.
     """
+    check_folder(output_dir)
     entries = shard_folders(output_dir)
     totals = sorted({shard.total for _, shard in entries if shard is not None})
     if not totals:

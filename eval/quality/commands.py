@@ -142,8 +142,10 @@ def run_sheet(args: argparse.Namespace, overrides: list[str]) -> int:
     refuse_overrides(overrides)
     if args.count < 1:
         raise InputError(f"--count {args.count}: has to be 1 or more")
-    for place in (args.output, args.key):
-        refuse_output(place)
+    refuse_output(args.key)
+    refuse_output(args.output)
+    if Path(args.output).resolve() == Path(args.key).resolve():
+        raise InputError(f"--key {args.key}: has to be another file than --output")
     sheet, keys = draw(read_runs(named_folders(args.runs)), args.count, args.seed)
     write_atomically(Path(args.output), to_csv(sheet))
     write_rows(keys, args.key)

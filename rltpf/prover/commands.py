@@ -84,11 +84,13 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.cli import refuse_overrides
     from rltpf.prover import build_prover
     from rltpf.prover.rows import check_rows, read_rows
+    from rltpf.rows import refuse_same_file
 
     refuse_overrides(overrides)
     rows = read_rows(input_path(args.input))
+    refuse_same_file(args.output, args.input)
     prover = build_prover(prover_config(args, cache=not args.no_cache))
-    with open_output(args.output, args.input) as output:
+    with open_output(args.output) as output:
         print(asyncio.run(check_rows(prover, rows, output, args.workers)), file=sys.stderr)
     return 0
 
@@ -140,11 +142,8 @@ def input_path(name: str) -> Path:
 
 
 @contextlib.contextmanager
-def open_output(name: str, source: str) -> Iterator[TextIO]:
-    """The file that `--output` names, not that of `INPUT`; that a reader of stdout has seen enough (`| head`) is fine.
-
-    Raises `InputError` where the file cannot be written, or is the input, which would be lost.
-    """
+def open_output(name: str) -> Iterator[TextIO]:
+    """The file that `--output` names. That a reader of stdout (`| head`) has seen enough is no fault."""
     if name == "-":
         try:
             yield sys.stdout
@@ -156,8 +155,6 @@ def open_output(name: str, source: str) -> Iterator[TextIO]:
 
     with contextlib.ExitStack() as stack:
         try:
-            if Path(name).exists() and os.path.samefile(name, input_path(source)):
-                raise InputError(f"{name}: is the input as well, which would be lost: --output takes another file")
             file = stack.enter_context(open(name, "w", encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{name}: cannot be written: {error.strerror}: --output takes a file") from None

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import json
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -58,12 +58,12 @@ def _row_faults(row: dict[str, Any] | str) -> list[str]:
 
 async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: TextIO, workers: int = 1) -> str:
     """Check the rows, several at once for each worker, and write each as soon as all before it are written; how many
-    had each status.
+    have each status and reason.
 
     The prover is closed in the end. What was judged until then is in its cache: the next start goes through it anew,
     in no time.
     """
-    statuses: Counter[str] = Counter()
+    verdicts: Counter[tuple[str, str]] = Counter()
     flags: dict[tuple[str, str | None], asyncio.Task[tuple[str, ...]]] = {}  # most statements have many submissions
 
     async def traps(statement: str, header: str | None) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
         statement, header = row["statement"], row.get("header")
         report = await prover.check(statement, row["submission"], header)
         report = flagged(report, await traps(statement, header))
-        statuses[report.status] += 1
+        verdicts[report.status, report.reason] += 1
         found = report.to_json()
         del found["closed_by"]
         return row | found, report.decided
@@ -87,7 +87,20 @@ async def check_rows(prover: Prover, rows: Sequence[dict[str, Any]], output: Tex
         for task in flags.values():
             task.cancel()
         await prover.close()
-    return f"lean check: {len(rows)} rows: {', '.join(f'{count} {status}' for status, count in statuses.most_common())}"
+    return summary(verdicts)
+
+
+def summary(verdicts: Mapping[tuple[str, str], int]) -> str:
+    """A line with the number of rows of each status, and of each reason of it where it is not verified."""
+    totals: Counter[str] = Counter()
+    for (status, _), count in verdicts.items():
+        totals[status] += count
+    parts = []
+    for status, total in sorted(totals.items(), key=lambda item: (item[0] != "verified", -item[1], item[0])):
+        reasons = sorted((-count, reason) for (own, reason), count in verdicts.items() if own == status)
+        told = ", ".join(f"{-count} {reason}" for count, reason in reasons)
+        parts.append(f"{total} {status}" + ("" if status == "verified" else f" ({told})"))
+    return f"lean check: {sum(totals.values())} rows: {', '.join(parts)}"
 
 
 async def write_in_order(

@@ -47,7 +47,7 @@ def run_select(args: argparse.Namespace, overrides: list[str]) -> int:
 
     config = load(SelectConfig, args.config, overrides)
     problems = read_rows(args.input, ("question",), ranking)
-    refuse_output(args.output)
+    refuse_output(args.output, args.input)
     if args.dry_run:
         return show(config, problems[0])
     with RunDirectory.open(config.output_dir, config, "select", args.overwrite) as run:

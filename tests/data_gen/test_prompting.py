@@ -212,7 +212,7 @@ def test_problems_without_a_verdict_are_one_line_and_a_file(
     rows = [json.loads(line) for line in noted.read_text().splitlines()]
     assert [(row["reason"], row["detail"]) for row in rows] == [("ModelError", "no\nreply")] * 2
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"2 problems without a verdict, which the same command tries again; all are in {noted}, the first is "
+        f"2 problems without a verdict, which the same command takes up again; all are in {noted}, the first is "
         f"{rows[0]['id']}: ModelError: no reply"
     )
     model.replies["s1"] = SYMBOLS

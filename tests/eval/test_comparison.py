@@ -72,6 +72,18 @@ def test_the_table_is_written_with_a_plot_for_what_there_is(tmp_path: Path, caps
     assert [path.name for path in write([read(whole / "dpo")], tmp_path / "dpo").parent.glob("*.png")] == ["losses.png"]
 
 
+def test_the_run_of_one_command_is_a_table_of_one_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = sample_run.build(tmp_path / "run")
+    for part in ("data", "sft", "eval/base", "rewrite"):
+        capsys.readouterr()
+        assert main(["report", str(whole / part)]) == 0
+        assert capsys.readouterr().out == table([read(whole / part)]) + "\n"
+    assert main(["report", str(whole / "data"), "--output", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out" / "comparison.md").read_text().startswith("# Runs side by side")
+    assert main(["report", str(whole)]) == 0
+    assert "\nreport: " in capsys.readouterr().out
+
+
 def test_one_run_has_its_report_in_its_own_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(sample_run.build(tmp_path / "run")), "--output", str(tmp_path / "out")]) == 2
     assert "--output is for several runs" in capsys.readouterr().err

@@ -31,6 +31,8 @@ FILES: dict[str, str | bytes] = {
     "evaluate: {config: e.yaml, models: {base: m}}\n",
     "folder/note.txt": "",
     "rows.jsonl": '{"id": "a", "question": "q", "answer": "1"}\n',
+    "candidates.jsonl": '{"id": "a", "question": "q", "candidates": ["1", "2"]}\n',
+    "formal.jsonl": '{"id": "a"}\n',
     "proofs.jsonl": '{"id": 1, "statement": "theorem t : True", "submission": "theorem t : True := trivial"}\n',
 }
 
@@ -433,11 +435,35 @@ ARGUMENTS = [
         "evaluate --config e.yaml --llm.backend openai",
         "llm: OPENAI_API_KEY is not set: set it, or point llm.base_url (or OPENAI_BASE_URL) at your own server",
     ),
+    Bad("merging no folder", "merge nowhere", "nowhere: there is no such folder"),
+    Bad("merging a file", "merge rows.jsonl", "rows.jsonl: is a file, and no folder"),
     Bad("merging no shards", "merge folder", "folder: holds no shards: --num_shards and --shard_id make them"),
     Bad(
         "report of several",
-        "report folder t.yaml",
+        "report folder folder",
         "folder: nothing to report: it has no metrics.json or log_history.jsonl of a run",
+    ),
+    Bad("report of no folder", "report nowhere", "nowhere: there is no such folder"),
+    Bad("report of several, one of them nowhere", "report folder nowhere", "nowhere: there is no such folder"),
+    *(
+        Bad(
+            f"output of {command.split()[0]} in the place of its input",
+            f"{command} --output folder/../{command.split()[-1]}",
+            f"folder/../{command.split()[-1]}: is the input {command.split()[-1]}, and would be overwritten: "
+            "give --output another file",
+        )
+        for command in (
+            "lean check --toolchain embedded proofs.jsonl",
+            "rpe --toolchain embedded rows.jsonl",
+            "judge --config j.yaml rows.jsonl",
+            "select --config j.yaml candidates.jsonl",
+            "audit --toolchain embedded formal.jsonl",
+        )
+    ),
+    Bad(
+        "a sheet that is its own key",
+        "quality sheet a=folder --output s.csv --key folder/../s.csv",
+        "--key folder/../s.csv: has to be another file than --output",
     ),
     Bad(
         "report of nothing",

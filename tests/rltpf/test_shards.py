@@ -300,7 +300,7 @@ def test_shards_of_two_divisions_are_refused(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_no_shards_at_all_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert refusal(tmp_path / "nowhere", capsys) == ["RUN: holds no shards: --num_shards and --shard_id make them"]
+    assert refusal(tmp_path / "nowhere", capsys) == ["RUN: there is no such folder"]
     (tmp_path / "run" / "shards").mkdir(parents=True)
     assert refusal(tmp_path / "run", capsys) == ["RUN: holds no shards: --num_shards and --shard_id make them"]
 
