@@ -134,8 +134,9 @@ def run_rpe(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.rows import refuse_same_file
 
     refuse_overrides(overrides)
-    rows = read_rows(input_path(args.input))
-    refuse_same_file(args.output, args.input)
+    source = input_path(args.input)
+    rows = read_rows(source)
+    refuse_same_file(args.output, source)
     prover = build_prover(prover_config(args, cache=not args.no_cache))
     with open_output(args.output) as output:
         print(asyncio.run(judge_rows(prover, rows, output, args.workers)), file=sys.stderr)
@@ -152,7 +153,7 @@ def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf import tracking
     from rltpf.cli import refuse_overrides
     from rltpf.errors import InputError
-    from rltpf.rows import check_folder
+    from rltpf.runs import check_folder
 
     refuse_overrides(overrides)
     folders = [Path(folder) for folder in args.run_dirs]

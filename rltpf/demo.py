@@ -59,12 +59,14 @@ def run(args: argparse.Namespace, overrides: list[str]) -> int:
 
 
 def _done(command: list[str]) -> int:
-    """The exit code of `command`, as a shell gives it; a SIGTERM is handed on, or the step would run on alone."""
+    """The exit code of `command`, as a shell gives it. What ends the demo ends it too, or it would run on alone."""
     process = subprocess.Popen(command)
     before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
     try:
         code = process.wait()
     finally:
+        process.terminate()
+        process.wait()
         signal.signal(signal.SIGTERM, before)
     return code if code >= 0 else 128 - code
 

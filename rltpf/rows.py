@@ -101,12 +101,6 @@ def refuse_same_file(output: str, *inputs: str | Path) -> None:
             raise InputError(f"{output}: is the input {source}, and would be overwritten: give --output another file")
 
 
-def check_folder(path: Path) -> None:
-    """Raises `InputError` where the folder of a run is none."""
-    if not path.is_dir():
-        raise InputError(f"{path}: {'is a file, and no folder' if path.exists() else 'there is no such folder'}")
-
-
 def write_rows(rows: Iterable[dict[str, Any]], output: str) -> None:
     """Write the rows to a file at once or, for `-`, to standard output."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

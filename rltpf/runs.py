@@ -242,6 +242,12 @@ def _unmake(made: Sequence[Path]) -> None:
                 path.rmdir()
 
 
+def check_folder(path: Path) -> None:
+    """Raises `InputError` where the folder of a run is none."""
+    if not path.is_dir():
+        raise InputError(f"{path}: {'is a file, and no folder' if path.exists() else 'there is no such folder'}")
+
+
 def read_manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of a run directory; None where the folder is none, or is not there."""
     try:

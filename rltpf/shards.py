@@ -20,8 +20,7 @@ from rltpf.config import Missing
 from rltpf.errors import InputError
 from rltpf.journal import Journal, scan
 from rltpf.records import content_id
-from rltpf.rows import check_folder
-from rltpf.runs import RunDirectory, binding_settings, different_settings, read_manifest
+from rltpf.runs import RunDirectory, binding_settings, check_folder, different_settings, read_manifest
 
 _FOLDER = "shards"
 _INPUT = "input.json"

@@ -87,8 +87,9 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.rows import refuse_same_file
 
     refuse_overrides(overrides)
-    rows = read_rows(input_path(args.input))
-    refuse_same_file(args.output, args.input)
+    source = input_path(args.input)
+    rows = read_rows(source)
+    refuse_same_file(args.output, source)
     prover = build_prover(prover_config(args, cache=not args.no_cache))
     with open_output(args.output) as output:
         print(asyncio.run(check_rows(prover, rows, output, args.workers)), file=sys.stderr)
