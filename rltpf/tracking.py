@@ -38,7 +38,14 @@ def check() -> None:
     import wandb
 
     try:
-        ready = wandb.setup().settings.mode in _WITHOUT_KEY or wandb.login(prompt=False, verify=False)
+        settings = wandb.setup().settings
+        silent = settings.silent
+        # To greet who logs in, wandb asks the server for the name, and waits for minutes where no network answers.
+        settings.silent = True
+        try:
+            ready = settings.mode in _WITHOUT_KEY or wandb.login(prompt=False, verify=False)
+        finally:
+            settings.silent = silent
     except (wandb.Error, ValueError) as error:
         raise InputError(f"report_to wandb: {_one_line(error)}") from None
     if not ready:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,17 @@ def test_a_missing_key_is_said_even_where_there_is_a_terminal_to_ask_on(tmp_path
 def test_nothing_is_wrong_where_no_key_is_needed_or_there_is_one(tmp_path: Path, variables: dict[str, str]) -> None:
     done = python(tmp_path, "check()\nprint('fine')", **variables)
     assert done.stdout == "fine\n", done.stderr
+
+
+@pytest.mark.slow
+def test_a_key_is_looked_for_without_a_question_to_the_server(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        done = python(tmp_path, "check()\nprint('fine')", WANDB_API_KEY="k" * 40, WANDB_BASE_URL=url)
+        assert done.stdout == "fine\n", done.stderr
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_without_wandb_there_is_one_line(tmp_path: Path) -> None:
