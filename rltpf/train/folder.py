@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from rltpf.errors import InputError
+from rltpf.hub import refuse_folder_without_model
 from rltpf.train.options import Options
 
 # Options that change neither the data nor the weights: they may differ when a run goes on.
@@ -142,11 +143,13 @@ class RunFolder:
 
 
 def check_start(options: Options) -> None:
-    """Raise `InputError` where the stage to go on from is not there; a hub's name has one slash at most."""
+    """Raise `InputError` where a folder to start from is none with a model; a hub's name has one slash at most."""
     for key in ("model_name_or_path", "adapter_name_or_path"):
         name = options.get(key) or ""
         if name.count("/") > 1 and not Path(name).exists():
             raise InputError(f"{key} {name}: no such folder; train the stage before, or give its output_dir")
+        if name:
+            refuse_folder_without_model(key, name)
 
 
 def base_of(model: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from rltpf.errors import InputError
+from rltpf.hub import refuse_missing_model
 
 
 def register(kinds: Any) -> None:
@@ -49,6 +50,7 @@ def merge(adapter: Path, output: Path) -> None:
     base = _base(adapter)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError(f"{output}: is there already and is no empty folder: choose another --output")
+    refuse_missing_model(f"{adapter}: base_model_name_or_path", base.name)
     from rltpf.train.trainers import check_versions, quieten
 
     check_versions()

@@ -72,7 +72,7 @@ def transcript(kind: str, text: str, line: str) -> Bad:
 
 
 def train(kind: str, words: str, line: str, files: dict[str, str | bytes] | None = None) -> Bad:
-    return Bad(f"train: {kind}", f"train sft --config t.yaml {words}", f"error: {line}", files or {})
+    return Bad(f"train: {kind}", f"train sft --config t.yaml {words}", line, files or {})
 
 
 # A config file, read by `generate`; `config validate` says the same of it.
@@ -746,15 +746,15 @@ TRAINING = [
     Bad(
         "train: missing config",
         "train sft --config no.yaml",
-        "error: no.yaml: No such file or directory: a config is a YAML file",
+        "no.yaml: No such file or directory: a config is a YAML file",
     ),
     Bad(
         "train: nothing given",
         "train dpo",
         [
-            "error: `model_name_or_path` is missing: pass --model_name_or_path",
-            "error: `output_dir` is missing: pass --output_dir",
-            "error: `dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
+            "`model_name_or_path` is missing: pass --model_name_or_path",
+            "`output_dir` is missing: pass --output_dir",
+            "`dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
         ],
     ),
     Bad(
