@@ -872,6 +872,23 @@ VALIDATION = [
         {"x.yaml": "learning_rat: 1\nbeta: x\nenv: 3\n"},
     ),
     Bad(
+        "validate: unknown keys, whose section is told once and of what it is by its sections",
+        "config validate x.yaml",
+        [
+            f"x.yaml (for `rltpf generate`): {fault}"
+            for fault in (
+                "dataset: should be a section of keys, and is a list",
+                "llm.roles.solvr: unknown key (did you mean 'solver'?)",
+                f"llm.zzz: unknown key (known: {LLM_KEYS}, roles)",
+                "llm.yyy: unknown key (known: listed above)",
+                "zzz: unknown key (known: output_dir, dataset, license, decontaminate, llm, prover, "
+                "answers_per_question, repairs, strategy, prompts, prompts_version, seed, num_shards, shard_id)",
+                "yyy: unknown key (known: listed above)",
+            )
+        ],
+        {"x.yaml": "dataset: []\nzzz: 1\nyyy: 2\nrepairs: 1\nllm: {zzz: 1, yyy: 2, roles: {solvr: {model: m}}}\n"},
+    ),
+    Bad(
         "validate: training that learns nothing",
         "config validate x.yaml --for sft",
         "x.yaml (for `rltpf train sft`): `lora_r` is 0: nothing would be learned",
