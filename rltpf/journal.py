@@ -119,11 +119,21 @@ class Journal:
         os.close(self._fd)
 
 
+@contextlib.contextmanager
+def placed(path: Path) -> Iterator[None]:
+    """Give an `OSError` that names no file, as those of a full disk do, the file that was being written."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file's content at once: a reader, or a kill at any moment, meets the old text or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        with placed(path), temporary.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
