@@ -129,6 +129,26 @@ def placed(path: Path) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """Raise the `OSError` of a full disk in place of what a library makes of it, which it names in words of its own."""
+    try:
+        yield
+    except Exception:
+        _probe(folder)
+        raise
+
+
+def _probe(folder: Path) -> None:
+    """Write a megabyte, and remove it; raises `OSError` where there is no room for it."""
+    probe = folder / f".{os.getpid()}.tmp"
+    try:
+        with placed(folder):
+            probe.write_bytes(bytes(10**6))
+    finally:
+        probe.unlink(missing_ok=True)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file's content at once: a reader, or a kill at any moment, meets the old text or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

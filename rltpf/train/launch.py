@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from rltpf import tracking
-from rltpf.errors import InputError, RunError
+from rltpf.errors import InputError, RunError, complaint
 from rltpf.hub import refuse_missing_model
 from rltpf.train.data import evaluation_rows, refuse_shared, training_rows
 from rltpf.train.folder import RunFolder, check_start, is_main_process, say
@@ -24,6 +24,9 @@ def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
         return 2
     except RunError as error:
         say(str(error))
+        return 1
+    except OSError as error:
+        say(complaint(error))
         return 1
     except KeyboardInterrupt:
         say("interrupted: the same command goes on from the newest checkpoint")

@@ -20,6 +20,7 @@ import yaml
 
 from rltpf.errors import InputError
 from rltpf.hub import refuse_missing_model
+from rltpf.journal import room_in
 
 
 def register(kinds: Any) -> None:
@@ -69,7 +70,8 @@ def merge(adapter: Path, output: Path) -> None:
     except (OSError, ValueError, RuntimeError, AttributeError) as error:
         raise InputError(f"{adapter} on {base.name}: {' '.join(str(error).split())}") from None
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+    parts = tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.")
+    with parts as folder, room_in(output.parent):
         partial = Path(folder, "merged")
         merged.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
