@@ -83,11 +83,13 @@ def run_generate(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.pipeline import generate
     from data_gen.prompting import with_version
     from rltpf.config import load
+    from rltpf.llm import refuse_missing_models
     from rltpf.merging import merge_if_last
     from rltpf.runs import RunDirectory
     from rltpf.shards import WHOLE, find_shard
 
     config = load(GenerateConfig, args.config, overrides)
+    refuse_missing_models(config.llm)
     shard = find_shard(config.num_shards, config.shard_id)
     config = with_version(config.model_copy(update=shard.settings()))
     if args.dry_run:
@@ -121,10 +123,13 @@ def run_judge(args: argparse.Namespace, overrides: list[str]) -> int:
     from data_gen.verdicts import checked, judge_rows, judged_rows
     from rltpf.config import load
     from rltpf.errors import InputError
+    from rltpf.llm import refuse_missing_models
     from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
 
     config = with_version(load(JudgeConfig, args.config, overrides))
+    if config.llm is not None:
+        refuse_missing_models(config.llm)
     rows = read_rows(args.input, ("question", "answer"), checked)
     if args.gold is not None and args.output == "-":
         raise InputError("--output takes a file: with --gold standard output is for the table")

@@ -13,6 +13,7 @@ from data_gen.audit import SEAL, seal
 from data_gen.records import Answer, Question
 from data_gen.stepwise import stepwise
 from rltpf.datasets import read_jsonl
+from rltpf.journal import placed
 from rltpf.records import canonical_json, content_id
 
 COLUMNS = {
@@ -117,8 +118,9 @@ def save_folder(folder: Path, files: Mapping[str, Path], card: str) -> None:
     new = folder.with_name(f".{folder.name}.new")
     shutil.rmtree(new, ignore_errors=True)
     datasets.disable_progress_bars()
-    datasets.DatasetDict(sets).save_to_disk(new)
-    (new / "README.md").write_text(card, encoding="utf-8")
+    with placed(new):
+        datasets.DatasetDict(sets).save_to_disk(new)
+        (new / "README.md").write_text(card, encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
 

@@ -85,6 +85,7 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
     from eval import evaluate
     from eval.settings import EvaluateConfig
     from rltpf import config
+    from rltpf.llm import refuse_missing_models
 
     if args.list:
         from eval.benchmarks import listing
@@ -93,6 +94,7 @@ def run_evaluate(args: argparse.Namespace, overrides: list[str]) -> int:
         print(markdown.table(("benchmark", "version", "columns of its rows"), listing()))
         return 0
     settings = config.load(EvaluateConfig, args.config, overrides)
+    refuse_missing_models(settings.llm)
     if args.dry_run:
         print(evaluate.preview(settings))
         return 0

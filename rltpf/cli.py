@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rltpf import __version__
-from rltpf.errors import InputError, RunError
+from rltpf.errors import InputError, RunError, complaint
 
 if TYPE_CHECKING:
     from rltpf.config import Option
 
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -79,9 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return FAILED
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        way_out = ": make room and start the same command again" if error.errno in _NO_ROOM else ""
-        print(f"{place}{error.strerror or error}{way_out}", file=sys.stderr)
+        print(complaint(error), file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("interrupted; what is finished is kept: start the same command again to go on", file=sys.stderr)

@@ -65,8 +65,9 @@ class Findings(NamedTuple):
     faults: list[str]
     left: list[str]
     """Required keys that the file leaves to the command line."""
-    strangeness: int
-    """How little its keys look like those of this config: 1 for each that is close to a known one, 2 for others."""
+    strangeness: float
+    """How little its keys look like those of this config: 1 for each that is close to a known one, 2 for others, and a
+    tenth of it inside of a section, which says less than that the section is there."""
 
 
 class Option(NamedTuple):
@@ -107,7 +108,7 @@ def examine(cls: type[Config], values: dict[str, Any], source: str) -> Findings:
     return Findings(
         [f"{_source(fault, set(), source)}: {fault.what}" for fault in wrong],
         left,
-        sum(1 if "did you mean" in fault.what else 2 for fault in unknown),
+        sum((1 if "did you mean" in fault.what else 2) / 10 ** (len(fault.key) - 1) for fault in unknown),
     )
 
 
@@ -336,6 +337,7 @@ class _Fault(NamedTuple):
 
 def _faults(cls: type[Config], error: ValidationError, values: dict[str, Any], in_file: bool) -> list[_Fault]:
     found: dict[_Key, _Fault] = {}
+    listed: set[_Key] = set()  # sections whose keys a line has told
     for entry in error.errors():
         # Pydantic appends the branch of a union to the place: follow the data only as far as it goes.
         place: list[str] = []
@@ -348,6 +350,10 @@ def _faults(cls: type[Config], error: ValidationError, values: dict[str, Any], i
         key = tuple(place)
         left = isinstance(entry.get("ctx", {}).get("error"), Missing)
         what = _explain(cls, key, dict(entry), node, in_file)
+        if entry["type"] == "extra_forbidden" and not what:
+            known = "listed above" if key[:-1] in listed else ", ".join(_keys(cls, key[:-1]))
+            listed.add(key[:-1])
+            what = f"unknown key (known: {known})"
         found.setdefault(key, _Fault(key, "missing" if left else entry["type"], what))
     return list(found.values())
 
@@ -363,6 +369,7 @@ def _source(fault: _Fault, given: set[_Key], path: Path | str | None) -> str:
 
 
 def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any, in_file: bool) -> str:
+    """What is wrong; empty for an unknown key that is like none of those that are known."""
     kind, name = entry["type"], ".".join(place)
     if kind == "missing" and _keys(cls, place):
         way = "add this section to the YAML" if in_file else f"pass --{name}.KEY VALUE"
@@ -377,7 +384,7 @@ def _explain(cls: type[Config], place: _Key, entry: dict[str, Any], value: Any, 
         # A key of another section is the second most frequent slip.
         moved = [".".join(key) for key, _ in _fields(cls) if key[-1] == place[-1]]
         hint = f"did you mean '{close[0]}'?" if close else f"did you mean '{moved[0]}'?" if moved else ""
-        return f"unknown key ({hint or 'known: ' + ', '.join(siblings)})"
+        return hint and f"unknown key ({hint})"
     if kind == "value_error":
         return str(entry["ctx"]["error"])
     message = {"model_type": "Input should be a section of keys", "tuple_type": "Input should be a list"}.get(

@@ -72,7 +72,7 @@ def _validated(path: Path, target: str | None) -> str:
     found = {name: _examine(name, values, path) for name in ([target] if target else _TARGETS)}
     words = set(re.findall("[a-z]+", f"{path.absolute().parent.name} {path.stem}".lower()))
 
-    def misfit(name: str) -> tuple[int, ...]:
+    def misfit(name: str) -> tuple[float, ...]:
         findings = found[name]
         named = len(words & set(_TARGETS[name][0].split()))
         return findings.strangeness, -named, len(findings.faults), len(findings.left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
@@ -15,10 +16,12 @@ from pydantic import Field
 
 from rltpf.config import Config
 from rltpf.errors import InputError
+from rltpf.hub import lacking
 from rltpf.presets import PLAIN, PRESETS, Layout, PresetName, fitting
 from rltpf.records import Problem, content_id
 
 _FILES = (".jsonl", ".csv", ".parquet", ".json")
+_SAVED = ("dataset_info.json", "dataset_dict.json")  # what save_to_disk leaves of one split, and of several
 _MOST_FAULTS = 20
 _MOST_MEGABYTES = 16  # in a line: one that is longer is no problem, and a file without line ends would fill the memory
 
@@ -160,33 +163,55 @@ def _rows(config: DatasetConfig) -> Iterable[tuple[str, dict[str, Any] | str]]:
     # A hub id may have a dot too, as in AI-MO/NuminaMath-1.5.
     if path.suffix[1:].isalpha() and not path.exists():
         raise InputError(f"{path}: No such file or directory")
-    return ((f"{config.path}: row {number}", row) for number, row in enumerate(_load(config, path), start=1))
+    table = load_table("dataset.path", config.path, config.name, config.split, "dataset.split")
+    return ((f"{config.path}: row {number}", row) for number, row in enumerate(table, start=1))
 
 
-def _load(config: DatasetConfig, path: Path) -> Any:
-    if path.is_file() and path.suffix not in (".parquet", ".json"):
+def load_table(key: str, path: str, name: str | None, split: str, split_key: str, wanted: str = "") -> Any:
+    """The rows of a .parquet or .json file, a folder or a hub data set, as the datasets library gives them.
+
+    Raises `InputError`, which says of a folder that is no data set what it holds: one of several files, `wanted` where
+    it is there. `key` and `split_key` are the settings that have path and split.
+    """
+    place = Path(path)
+    if place.is_file() and place.suffix not in (".parquet", ".json"):
         raise InputError(f"{path}: is no .jsonl, .csv or .parquet file")
+    missing = "" if place.exists() else lacking(path)
     import datasets
 
     # It would say a second time what is wrong with a file.
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
     hint = ""
     try:
-        if path.is_file():
-            return datasets.load_dataset(path.suffix[1:], data_files=config.path, split="train")
-        if path.is_dir() and (path / "dataset_info.json").exists():
-            return datasets.load_from_disk(config.path)
-        if path.is_dir() and (path / "dataset_dict.json").exists():
-            splits = datasets.load_from_disk(config.path)
-            if config.split not in splits:
-                raise ValueError(f"it has no split {config.split!r}, but {', '.join(splits)}: set dataset.split")
-            return splits[config.split]
-        if path.is_dir():
-            hint = ": name a .jsonl, .csv or .parquet file in it, or a folder that save_to_disk wrote"
-        return datasets.load_dataset(config.path, config.name, split=config.split)
+        if place.is_file():
+            return datasets.load_dataset(place.suffix[1:], data_files=path, split="train")
+        if (place / _SAVED[0]).exists():
+            return datasets.load_from_disk(path)
+        if (place / _SAVED[1]).exists():
+            splits = datasets.load_from_disk(path)
+            if split not in splits:
+                raise ValueError(f"it has no split {split!r}, but {', '.join(splits)}: set {split_key}")
+            return splits[split]
+        if place.is_dir():
+            hint = _way_out(place, wanted)
+        return datasets.load_dataset(path, name, split=split)
     # The library raises a dozen kinds of errors, all of which mean that this data cannot be had.
     except Exception as error:
-        raise InputError(f"{config.path}: cannot be loaded: {' '.join(str(error).split())[:300]}{hint}") from None
+        if missing:
+            raise InputError(f"{path}: {missing} ({key})") from None
+        raise InputError(f"{path}: cannot be loaded: {' '.join(str(error).split())[:300]}{hint}") from None
+
+
+def _way_out(folder: Path, wanted: str) -> str:
+    """What to give in place of a folder that is no data set."""
+    found = sorted(file.name for file in folder.iterdir() if file.suffix in _FILES[:3])
+    saved = sorted(file.parent.name for name in _SAVED for file in folder.glob(f"*/{name}"))
+    if not found and not saved:
+        return ": name a .jsonl, .csv or .parquet file, or a folder that save_to_disk wrote"
+    best = wanted if wanted in found else (found + saved)[0]
+    return f"; it holds {', '.join(found + saved)}: name one of them, such as {folder / best}"
 
 
 def is_text(value: Any) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class InputError(Exception):
@@ -16,3 +19,10 @@ class InputError(Exception):
 
 class RunError(Exception):
     """The run cannot go on, and what it finished is kept: says why in one line. The command exits with 1."""
+
+
+def complaint(error: OSError) -> str:
+    """The line for what the system refused: place, what, and for a full disk the way out."""
+    place = f"{error.filename}: " if error.filename else ""
+    way_out = ": make room and start the same command again" if error.errno in _NO_ROOM else ""
+    return f"{place}{error.strerror or error}{way_out}"

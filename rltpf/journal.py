@@ -119,11 +119,41 @@ class Journal:
         os.close(self._fd)
 
 
+@contextlib.contextmanager
+def placed(path: Path) -> Iterator[None]:
+    """Give an `OSError` that names no file, as those of a full disk do, the file that was being written."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextlib.contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """Raise the `OSError` of a full disk in place of what a library makes of it, which it names in words of its own."""
+    try:
+        yield
+    except Exception:
+        _probe(folder)
+        raise
+
+
+def _probe(folder: Path) -> None:
+    """Write a megabyte, and remove it; raises `OSError` where there is no room for it."""
+    probe = folder / f".{os.getpid()}.tmp"
+    try:
+        with placed(folder):
+            probe.write_bytes(bytes(10**6))
+    finally:
+        probe.unlink(missing_ok=True)
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file's content at once: a reader, or a kill at any moment, meets the old text or the new one."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        with placed(path), temporary.open("w", encoding="utf-8", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

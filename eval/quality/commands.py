@@ -77,9 +77,11 @@ def run_compare(args: argparse.Namespace, overrides: list[str]) -> int:
     from eval.quality.settings import QualityConfig
     from rltpf.config import dump, load
     from rltpf.errors import InputError
+    from rltpf.llm import refuse_missing_models
     from rltpf.runs import RunDirectory
 
     config = load(QualityConfig, args.config, overrides)
+    refuse_missing_models(config.llm)
     runs = read_runs(named_folders(args.runs))
     first = next(iter(runs))
     if missing := metrics.lacking(runs):

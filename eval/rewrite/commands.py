@@ -30,11 +30,13 @@ def run_rewrite(args: argparse.Namespace, overrides: list[str]) -> int:
     from eval.rewrite.prompting import with_version
     from eval.rewrite.settings import RewriteConfig
     from rltpf.config import load
+    from rltpf.llm import refuse_missing_models
     from rltpf.merging import merge_if_last
     from rltpf.runs import RunDirectory
     from rltpf.shards import WHOLE, find_shard
 
     config = load(RewriteConfig, args.config, overrides)
+    refuse_missing_models(config.llm)
     shard = find_shard(config.num_shards, config.shard_id)
     config = with_version(config.model_copy(update=shard.settings()))
     if args.dry_run:

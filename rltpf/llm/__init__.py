@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from rltpf.errors import InputError
+from rltpf.hub import refuse_missing_model
 from rltpf.llm.cached import CachedModel
 from rltpf.llm.model import ChatModel
 from rltpf.llm.settings import ModelConfig, Roles
@@ -29,6 +31,24 @@ def build_model(config: ModelConfig, transcript: Path) -> CachedModel:
 
     roles = {role: backend(role) for role in Roles.model_fields}
     return CachedModel(backend(""), Transcript(transcript), roles, Usage(config.cost))
+
+
+def refuse_missing_models(config: ModelConfig) -> None:
+    """Raises `InputError` where a model to be loaded here is at none of the places that it can be at.
+
+    Comes before data is read, which may take long, and in a dry run, which builds no model.
+    """
+    faults: dict[str, str] = {}
+    for role in ("", *Roles.model_fields):
+        own = config.for_role(role)
+        if own.backend not in ("transformers", "vllm") or own.model in faults:
+            continue
+        try:
+            refuse_missing_model(f"llm.roles.{role}.model" if own != config.for_role("") else "llm.model", own.model)
+        except InputError as error:
+            faults[own.model] = str(error)
+    if faults:
+        raise InputError(*faults.values())
 
 
 def _backend(config: ModelConfig) -> ChatModel:

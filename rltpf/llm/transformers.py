@@ -8,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rltpf.errors import InputError
+from rltpf.hub import refuse_missing_model
 from rltpf.llm.batches import Batches, Reply
 from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
 from rltpf.llm.settings import ModelConfig
 from rltpf.llm.transcript import request_key
-
-_MODEL_FILES = ("config.json", "adapter_config.json")
 
 
 class TransformersModel:
@@ -25,7 +23,7 @@ class TransformersModel:
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        refuse_missing_folder(config.model)
+        refuse_missing_model("llm.model", config.model)
         self.name = config.model
         self._loaded: tuple[Any, Any] | None = None
         # A batch goes on until its longest reply is made, so it has one length limit.
@@ -64,14 +62,6 @@ class TransformersModel:
             for index, answer in zip(fitting, answers, strict=True):
                 replies[index] = answer
         return [reply for reply in replies if reply is not None]
-
-
-def refuse_missing_folder(name: str) -> None:
-    """Raises `InputError` where a name can only be a folder and is none, or one without a model in it."""
-    folder = Path(name)
-    holds_model = any(folder.glob("*.gguf")) or any((folder / f).is_file() for f in _MODEL_FILES)
-    if (folder.is_dir() or name.startswith((".", "/", "~")) or name.count("/") > 1) and not holds_model:
-        raise InputError(f"llm.model: {name}: is no folder with a model ({', '.join(_MODEL_FILES)} or a .gguf file)")
 
 
 def load_pretrained(name: str) -> tuple[Any, Any]:

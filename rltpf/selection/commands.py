@@ -39,6 +39,7 @@ def register(subparsers: Any) -> None:
 
 def run_select(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.config import load
+    from rltpf.llm import refuse_missing_models
     from rltpf.rows import read_rows, refuse_output, write_rows
     from rltpf.runs import RunDirectory
     from rltpf.selection.config import SelectConfig
@@ -46,6 +47,7 @@ def run_select(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.selection.rows import measure, ranking, read_selections, select_rows, selected
 
     config = load(SelectConfig, args.config, overrides)
+    refuse_missing_models(config.llm)
     problems = read_rows(args.input, ("question",), ranking)
     refuse_output(args.output, args.input)
     if args.dry_run:
@@ -63,6 +65,7 @@ def run_select(args: argparse.Namespace, overrides: list[str]) -> int:
 
 def run_scribe(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.config import load
+    from rltpf.llm import refuse_missing_models
     from rltpf.rows import read_rows
     from rltpf.runs import RunDirectory
     from rltpf.selection.config import ScribeConfig
@@ -71,6 +74,7 @@ def run_scribe(args: argparse.Namespace, overrides: list[str]) -> int:
     from rltpf.selection.scribe_rows import read_earlier, scribe_rows
 
     config = load(ScribeConfig, args.config, overrides)
+    refuse_missing_models(config.llm)
     problems = read_rows(args.input, ("question",), ranking)
     earlier = read_earlier(config.earlier)
     if args.dry_run:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rltpf.datasets import is_text, read_jsonl
+from rltpf.datasets import is_text, load_table, read_jsonl
 from rltpf.errors import InputError
+from rltpf.hub import unreachable
 from rltpf.train.options import Kind, Options
 
 _ANSWERS: dict[Kind, tuple[str, ...]] = {
@@ -35,23 +36,18 @@ _SHOWN = 20  # faults printed before "and N more"
 def training_rows(options: Options) -> list[dict[str, Any]]:
     """The checked rows of `dataset_name` (or of the mixture `datasets`), with only the columns that are trained on."""
     if options.get("datasets"):
-        from trl import DatasetMixtureConfig, get_dataset
-
-        mixture = DatasetMixtureConfig(datasets=options.get("datasets"))
-        return check_rows(options.kind, "datasets", _numbered("datasets", get_dataset(mixture)["train"]))
-    split = options.get("dataset_train_split", "train")
-    return _rows(options, options.get("dataset_name"), split)
+        return check_rows(options.kind, "datasets", _numbered("datasets", _mixture(options.get("datasets"))))
+    return _rows(options, options.get("dataset_name"), "dataset_train_split", "train")
 
 
 def evaluation_rows(options: Options) -> list[dict[str, Any]] | None:
     """The checked rows to evaluate on, or None when `eval_strategy` asks for no evaluation."""
     if options.get("eval_strategy", "no") in ("no", False):
         return None
-    split = options.get("dataset_test_split", "test")
     name = options.get("eval_dataset_name")
     if name is None and str(options.get("dataset_name")).endswith(_FILES):
         raise InputError("eval_strategy needs rows: pass --eval_dataset_name FILE, or --eval_strategy no")
-    return _rows(options, name or options.get("dataset_name"), split)
+    return _rows(options, name or options.get("dataset_name"), "dataset_test_split", "test")
 
 
 def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str, Any]] | None) -> None:
@@ -66,31 +62,33 @@ def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str,
         )
 
 
-def _rows(options: Options, name: str, split: str) -> list[dict[str, Any]]:
+def _rows(options: Options, name: str, split_key: str, split: str) -> list[dict[str, Any]]:
     if name.endswith(".jsonl"):
         return check_rows(options.kind, name, read_jsonl(Path(name)))
-    return check_rows(options.kind, name, _numbered(name, _load(name, options.get("dataset_config"), split)))
+    if name.endswith(_FILES) and not Path(name).is_file():
+        raise InputError(f"{name}: no such file; pass --dataset_name with a file that exists")
+    wanted = "unpaired.jsonl" if options.kind == "kto" else f"{options.kind}.jsonl"
+    table = load_table(
+        "dataset_name", name, options.get("dataset_config"), options.get(split_key, split), split_key, wanted
+    )
+    return check_rows(options.kind, name, _numbered(name, table))
+
+
+def _mixture(parts: Any) -> Iterable[dict[str, Any]]:
+    """The rows of TRL's `datasets`."""
+    unreachable()
+    from trl import DatasetMixtureConfig, get_dataset
+
+    try:
+        rows: Iterable[dict[str, Any]] = get_dataset(DatasetMixtureConfig(datasets=parts))["train"]
+    # The library raises a dozen kinds of errors, all of which mean that this data cannot be had.
+    except Exception as error:
+        raise InputError(f"datasets: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+    return rows
 
 
 def _numbered(name: str, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     return ((f"{name}:{number}", row) for number, row in enumerate(rows, start=1))
-
-
-def _load(name: str, config: str | None, split: str) -> Iterable[Any]:
-    if name.endswith(_FILES) and not Path(name).is_file():
-        raise InputError(f"{name}: no such file; pass --dataset_name with a file that exists")
-    import datasets
-
-    try:
-        if name.endswith(_FILES):
-            return datasets.load_dataset(Path(name).suffix[1:], data_files=name, split="train")
-        if Path(name, "dataset_dict.json").is_file():
-            return datasets.load_from_disk(name)[split]
-        if Path(name, "state.json").is_file():
-            return datasets.load_from_disk(name)
-        return datasets.load_dataset(name, name=config, split=split)
-    except (OSError, ValueError, KeyError, datasets.exceptions.DatasetsError) as error:
-        raise InputError(f"dataset_name {name}, split {split}: {' '.join(str(error).split())}") from None
 
 
 def check_rows(kind: Kind, name: str, rows: Iterable[tuple[str, dict[str, Any] | str]]) -> list[dict[str, Any]]:

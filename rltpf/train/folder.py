@@ -16,6 +16,8 @@ from typing import Any
 import yaml
 
 from rltpf.errors import InputError
+from rltpf.hub import refuse_folder_without_model
+from rltpf.journal import write_atomically
 from rltpf.train.options import Options
 
 # Options that change neither the data nor the weights: they may differ when a run goes on.
@@ -93,18 +95,20 @@ class RunFolder:
                 shutil.rmtree(path)
         self._save({})
         values = yaml.safe_dump(self.options.published(), sort_keys=True, allow_unicode=True)
-        _write(self.path / "training_config.yaml", values)
+        write_atomically(self.path / "training_config.yaml", values)
 
     def finish(self, log_history: Iterable[dict[str, Any]]) -> None:
         """Write `log_history.jsonl` for plots, remove TRL's copy of the reference adapter, mark the run finished."""
         if not is_main_process():
             return
-        _write(self.path / "log_history.jsonl", "".join(json.dumps(entry) + "\n" for entry in log_history))
+        write_atomically(self.path / "log_history.jsonl", "".join(json.dumps(entry) + "\n" for entry in log_history))
         shutil.rmtree(self.path / "ref", ignore_errors=True)
         self._save({"finished": True})
 
     def _save(self, changes: dict[str, Any]) -> None:
-        _write(self.path / "run.json", json.dumps({**self.state, **changes}, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(
+            self.path / "run.json", json.dumps({**self.state, **changes}, indent=2, ensure_ascii=False) + "\n"
+        )
 
     def _checkpoints(self) -> list[Path]:
         return [path for path in self.path.glob("checkpoint-*") if path.name.rpartition("-")[2].isdigit()]
@@ -142,11 +146,13 @@ class RunFolder:
 
 
 def check_start(options: Options) -> None:
-    """Raise `InputError` where the stage to go on from is not there; a hub's name has one slash at most."""
+    """Raise `InputError` where a folder to start from is none with a model; a hub's name has one slash at most."""
     for key in ("model_name_or_path", "adapter_name_or_path"):
         name = options.get(key) or ""
         if name.count("/") > 1 and not Path(name).exists():
             raise InputError(f"{key} {name}: no such folder; train the stage before, or give its output_dir")
+        if name:
+            refuse_folder_without_model(key, name)
 
 
 def base_of(model: str) -> str:
@@ -175,9 +181,3 @@ def _complete(checkpoint: Path) -> bool:
     except (OSError, ValueError):
         return False
     return True
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -7,7 +7,8 @@ from contextlib import nullcontext
 from typing import Any
 
 from rltpf import tracking
-from rltpf.errors import InputError, RunError
+from rltpf.errors import InputError, RunError, complaint
+from rltpf.hub import refuse_missing_model
 from rltpf.train.data import evaluation_rows, refuse_shared, training_rows
 from rltpf.train.folder import RunFolder, check_start, is_main_process, say
 from rltpf.train.options import Kind, Options, read_options
@@ -19,11 +20,13 @@ def run(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
     try:
         return main(argv)
     except InputError as error:
-        for fault in error.faults:
-            say(f"error: {fault}")
+        say(str(error))
         return 2
     except RunError as error:
-        say(f"error: {error}")
+        say(str(error))
+        return 1
+    except OSError as error:
+        say(complaint(error))
         return 1
     except KeyboardInterrupt:
         say("interrupted: the same command goes on from the newest checkpoint")
@@ -53,6 +56,10 @@ def train_stages(stages: Sequence[Options]) -> int:
     data = [(training_rows(options), evaluation_rows(options)) for options in due]
     for rows, evaluation in data:
         refuse_shared(rows, evaluation)
+    # Last, since it may ask the hub.
+    for key in ("model_name_or_path", "adapter_name_or_path"):
+        if name := due[0].get(key):
+            refuse_missing_model(key, name)
 
     from rltpf.train import trainers
 

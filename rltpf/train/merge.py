@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from rltpf.errors import InputError
+from rltpf.hub import refuse_missing_model
+from rltpf.journal import room_in
 
 
 def register(kinds: Any) -> None:
@@ -49,6 +51,7 @@ def merge(adapter: Path, output: Path) -> None:
     base = _base(adapter)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError(f"{output}: is there already and is no empty folder: choose another --output")
+    refuse_missing_model(f"{adapter}: base_model_name_or_path", base.name)
     from rltpf.train.trainers import check_versions, quieten
 
     check_versions()
@@ -67,7 +70,8 @@ def merge(adapter: Path, output: Path) -> None:
     except (OSError, ValueError, RuntimeError, AttributeError) as error:
         raise InputError(f"{adapter} on {base.name}: {' '.join(str(error).split())}") from None
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+    parts = tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.")
+    with parts as folder, room_in(output.parent):
         partial = Path(folder, "merged")
         merged.save_pretrained(partial)
         tokenizer.save_pretrained(partial)

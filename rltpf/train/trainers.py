@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
+from rltpf.journal import room_in
 from rltpf.train.data import refuse_losses, within_length
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import AdapterArguments, Kind, Options
@@ -225,11 +226,12 @@ def fit(trainer: Any, folder: RunFolder) -> None:
         raise RunError(f"{asked} processes were launched and {processes} train: see configs/accelerate/cpu.yaml")
     say(f"{kind}: " + (f"continues from {checkpoint}" if checkpoint else f"starts in {folder.path}")
         + f", {processes} process{'es' if processes > 1 else ''} on {trainer.args.device.type}")  # fmt: skip
-    metrics = trainer.train(resume_from_checkpoint=checkpoint).metrics
+    with room_in(folder.path):
+        metrics = trainer.train(resume_from_checkpoint=checkpoint).metrics
+        trainer.save_model()
     # The trainer's own mean covers only the steps since the resume, and is all there is where no step was logged.
     if losses := [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]:
         metrics["train_loss"] = sum(losses) / len(losses)
-    trainer.save_model()
     trainer.save_metrics("train", metrics)
     trainer.save_state()
     trainer.create_model_card()

@@ -74,7 +74,7 @@ def transcript(kind: str, text: str, line: str) -> Bad:
 
 
 def train(kind: str, words: str, line: str, files: dict[str, str | bytes] | None = None) -> Bad:
-    return Bad(f"train: {kind}", f"train sft --config t.yaml {words}", f"error: {line}", files or {})
+    return Bad(f"train: {kind}", f"train sft --config t.yaml {words}", line, files or {})
 
 
 # A config file, read by `generate`; `config validate` says the same of it.
@@ -772,15 +772,15 @@ TRAINING = [
     Bad(
         "train: missing config",
         "train sft --config no.yaml",
-        "error: no.yaml: No such file or directory: a config is a YAML file",
+        "no.yaml: No such file or directory: a config is a YAML file",
     ),
     Bad(
         "train: nothing given",
         "train dpo",
         [
-            "error: `model_name_or_path` is missing: pass --model_name_or_path",
-            "error: `output_dir` is missing: pass --output_dir",
-            "error: `dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
+            "`model_name_or_path` is missing: pass --model_name_or_path",
+            "`output_dir` is missing: pass --output_dir",
+            "`dataset_name` is missing: pass --dataset_name with a .jsonl file, a folder or a hub id",
         ],
     ),
     Bad(
@@ -896,6 +896,23 @@ VALIDATION = [
             "x.yaml (for `rltpf train dpo`): key `env` must map names to values",
         ],
         {"x.yaml": "learning_rat: 1\nbeta: x\nenv: 3\n"},
+    ),
+    Bad(
+        "validate: unknown keys, whose section is told once and of what it is by its sections",
+        "config validate x.yaml",
+        [
+            f"x.yaml (for `rltpf generate`): {fault}"
+            for fault in (
+                "dataset: should be a section of keys, and is a list",
+                "llm.roles.solvr: unknown key (did you mean 'solver'?)",
+                f"llm.zzz: unknown key (known: {LLM_KEYS}, roles)",
+                "llm.yyy: unknown key (known: listed above)",
+                "zzz: unknown key (known: output_dir, dataset, license, decontaminate, llm, prover, "
+                "answers_per_question, repairs, strategy, prompts, prompts_version, seed, num_shards, shard_id)",
+                "yyy: unknown key (known: listed above)",
+            )
+        ],
+        {"x.yaml": "dataset: []\nzzz: 1\nyyy: 2\nrepairs: 1\nllm: {zzz: 1, yyy: 2, roles: {solvr: {model: m}}}\n"},
     ),
     Bad(
         "validate: training that learns nothing",

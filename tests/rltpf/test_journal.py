@@ -160,8 +160,9 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "f.txt"
     write_atomically(path, "old\n")
     monkeypatch.setattr(os, "fsync", lambda fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as caught:
         write_atomically(path, "new\n")
+    assert caught.value.filename == str(path)
     assert path.read_text() == "old\n"
     monkeypatch.undo()
     write_atomically(path, "neu ∀\r\n")

@@ -136,6 +136,9 @@ def test_a_base_that_is_not_there_is_one_line(adapter: Path, tmp_path: Path) -> 
     command = [sys.executable, "-m", "rltpf", "train", "merge", str(broken), "--output", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"{broken} on {tmp_path / 'gone'}: ")
+    assert done.stderr == (
+        f"{broken}: base_model_name_or_path: {tmp_path / 'gone'}: is no folder with a model (config.json, "
+        "adapter_config.json or a .gguf file)\n"
+    )
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()

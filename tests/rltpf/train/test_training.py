@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -156,6 +157,24 @@ def test_a_killed_process_goes_on(trained: Path, tiny_model: Path, tmp_path: Pat
     assert not json.loads((tmp_path / "out" / "run.json").read_text())["finished"]
     assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
     assert_same(trained / "sft", tmp_path / "out")
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on(trained: Path, tiny_model: Path, tmp_path: Path) -> None:
+    """No file of the process may grow beyond so many bytes; torch and safetensors have words of their own for it."""
+    words = arguments("sft", tiny_model, tmp_path, "out")
+
+    def small_disk() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+
+    command = [sys.executable, "-m", "rltpf.train.sft", *words]
+    full = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, preexec_fn=small_disk)
+    assert full.returncode == 1
+    assert "Traceback" not in full.stderr
+    assert full.stderr.splitlines()[-1] == (
+        f"{tmp_path / 'out'}: File too large: make room and start the same command again"
+    )
+    assert sft.main(words) == 0
+    assert_same(tmp_path / "out", trained / "sft")
 
 
 def test_two_processes_share_the_rows(tiny_model: Path, tmp_path: Path) -> None:

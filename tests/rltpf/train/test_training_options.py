@@ -118,7 +118,7 @@ def test_a_typing_mistake_imports_neither_torch_nor_trl() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "2 []\n"
-    assert done.stderr == "error: argument `learning_rat` is unknown: did you mean `learning_rate`?\n"
+    assert done.stderr == "argument `learning_rat` is unknown: did you mean `learning_rate`?\n"
 
 
 @pytest.mark.parametrize(

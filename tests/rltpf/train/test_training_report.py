@@ -126,7 +126,7 @@ def test_without_wandb_nothing_is_loaded(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "2 []\n"
     assert done.stderr == (
-        "error: report_to wandb: wandb is not installed: `pip install 'rltpf[wandb]'`, or --report_to none\n"
+        "report_to wandb: wandb is not installed: `pip install 'rltpf[wandb]'`, or --report_to none\n"
     )
     assert not (tmp_path / "out").exists()
 
