@@ -29,11 +29,12 @@ _CHOICE = re.compile(
     r"(?:the )?(?:option |choice )?\(?([A-E])(?:\)|[.:]|$)(?!.*\b[A-E]\)).*", re.IGNORECASE | re.DOTALL
 )
 # A sentence ends at a line end, or at a stop that is not a decimal point.
-_SENTENCE_END = re.compile(r"\n|[.!?;](?=[\s*$\"')\]]|$)")
+_SENTENCE_END = re.compile(r"\n|(?<!\\)[.!?;](?=[\s*$\"')\]]|$)")
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(rf"(?<![\w.])-?[$€£]?-?(?:\d+\s+\d+/\d+|(?:{_DIGITS})(?:/\d+)?)(?!\d|(?:st|nd|rd|th)\b)")
 _QUANTITY = re.compile(rf"(-?)\s*(\d+\s+\d+/\d+|(?:{_DIGITS})(?:\s*/\s*\d+)?)(?![\d.,/:]*\d)(.*)", re.DOTALL)
+_COMMAND = re.compile(r"\\(?:begin|end|text|mathrm|mbox|operatorname)\{[^{}]*\}|\\[a-zA-Z]+")
 # Of a unit: `3 cm^2`; that of a number, `3^2`, is no unit.
 _POWER = re.compile(r"(?<=[a-zA-Z])(?:\^\{?[23]\}?|[²³])\s*$")
 # A unit is words, not algebra; a letter glued to the number is a variable, or the k of 5k.
@@ -207,8 +208,12 @@ def _sentence(text: str, start: int) -> tuple[str, str]:
 
 
 def _is_answer(payload: str) -> bool:
-    """Whether the end of a sentence is an answer, not a clause: a number with its unit, or at most three words."""
+    """Whether the end of a sentence is an answer, not a clause: a number with its unit, an expression without words, or
+    at most three words."""
     if number(payload) is not None:
+        return True
+    words = re.search("[a-zA-Z]{2,}", _COMMAND.sub(" ", payload))
+    if not words and re.search(r"\w", payload):
         return True
     mixed = re.search(r"\d", payload) and re.search(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}", payload)
     return not mixed and 0 < len(payload.split()) <= 3
@@ -234,7 +239,7 @@ def _clean(answer: str | None) -> str | None:
 def _unwrapped(text: str) -> str:
     """The text without the mathematics delimiters around it."""
     text = text.strip()
-    inner = re.fullmatch(r"(\$\$?)([^$]+)\1|\\[(\[](.*)\\[)\]]", text.removesuffix("."), re.DOTALL)
+    inner = re.fullmatch(r"(\$\$?)((?:\\\$|[^$])+)\1|\\[(\[](.*)\\[)\]]", text.removesuffix("."), re.DOTALL)
     return (inner.group(2) or inner.group(3)).strip() if inner else text
 
 

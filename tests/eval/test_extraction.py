@@ -64,6 +64,13 @@ REPLIES = [
     ("**Final Answer:** \\boxed{5}", "5", "5"),
     ("\\boxed{5}\nThe answer is in dollars, as asked.", None, "5"),
     ("The correct option is **B**.", None, "B"),
+    ("The answer is $\\$18.90$.", "\\$18.90", "\\$18.90"),
+    # Expressions have spaces, too.
+    ("The answer is 11 \\sqrt{5} + 11.", "11 \\sqrt{5} + 11", "11 \\sqrt{5} + 11"),
+    ("The answer is $8n^2 + 4n + 1$.", "8n^2 + 4n + 1", "8n^2 + 4n + 1"),
+    ("#### (-\\infty, 2) \\cup (3, \\infty)", "(-\\infty, 2) \\cup (3, \\infty)", "(-\\infty, 2) \\cup (3, \\infty)"),
+    ("The answer is 11,\\! 111.", "11,\\! 111", "11,\\! 111"),
+    ("Answer: \\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}", None, "\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}"),
     # Left open, or two quantities: none of the numbers is the answer.
     ("The answer is 3 or 4.", None, "3 or 4"),
     ("The answer is not 5.", None, "not 5"),
