@@ -18,9 +18,13 @@ from rltpf.records import Failure
 
 STAGE = "classify"
 _OPERATORS = frozenset("+-*/^!%×·÷∑∏")
+_OF_NUMBERS = (
+    r"(?<!common )factor(?:s|ed|i[sz]\w*|ing|isation|ization)?|as an? (?:product|sum|power)|in the form|"
+    r"scientific notation"
+)
+_ASKS_FOR_CALCULATION = re.compile(rf"\b(?:{_OF_NUMBERS})\b", re.IGNORECASE)
 _ASKS_FOR_FORM = re.compile(
-    r"\b(?:factor(?:s|ed|i[sz]\w*|ing|isation|ization)?|expand\w*|simplif\w*|expressions?|express|in terms of|"
-    r"as an? (?:product|sum|power|polynomial)|polynomials?|formula|in the form|scientific notation)\b",
+    rf"\b(?:{_OF_NUMBERS}|expand\w*|simplif\w*|expressions?|express|in terms of|polynomials?|formula)\b",
     re.IGNORECASE,
 )
 _CONSTANTS = frozenset(("π", "sqrt", "Real.pi", "Real.sqrt", "Real.exp", "Real.log"))
@@ -32,24 +36,24 @@ def failure(answer: str, question: str, statement: str) -> Failure | None:
         claim = read_claim(statement)
     except Unclear as error:
         return Failure(STAGE, "unknown", str(error))
-    asked = asks_for_form(question)
     for part in parts(answer):
-        if unfinished := _unfinished(tokens(part), claim, asked):
+        if unfinished := _unfinished(tokens(part), claim, question):
             return Failure(STAGE, "intermediate", f"`{part}` {unfinished}")
     return _tie([tokens(part) for part in parts(answer)], claim)
 
 
-def asks_for_form(question: str) -> bool:
-    """Whether a problem asks for an expression and not for a value."""
-    return _ASKS_FOR_FORM.search(question) is not None
+def _asks_for_form(question: str, of_numbers: bool) -> bool:
+    """Whether a problem asks for an expression and not for a value: `simplify 2 + 3` asks for a number, and `factor 6`
+    for a product of numbers."""
+    return (_ASKS_FOR_CALCULATION if of_numbers else _ASKS_FOR_FORM).search(question) is not None
 
 
-def _unfinished(part: Sequence[Token], claim: Claim, asked: bool) -> str:
+def _unfinished(part: Sequence[Token], claim: Claim, question: str) -> str:
     """Why a part is no final form, in words; empty where it is."""
     names = [token.text for token in part if token.kind == "name"]
     if own := [name for name in names if name in claim.names]:
         return f"holds the name `{own[0]}`, which means nothing outside of the statement"
-    if asked:
+    if _asks_for_form(question, of_numbers=not names):
         return ""
     if variables := [name for name in names if name not in _CONSTANTS]:
         return f"holds the name `{variables[0]}`, and the problem asks for a value"

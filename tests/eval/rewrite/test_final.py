@@ -97,6 +97,30 @@ def test_a_form_that_is_asked_for_is_final() -> None:
     assert reason("(x - s) * 2", "let s : Rat := 2\n  y = (x - s) * 2", "Factor it.") == "intermediate"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Simplify 2 + 3.",
+        "What is the value of the expression 2 + 3?",
+        "Express 2 + 3 as a single number.",
+        "Use the formula to find it.",
+        "Expand and find the constant term.",
+        "What is the greatest common factor?",
+    ],
+)
+def test_a_calculation_of_numbers_is_carried_out_whatever_the_question_is_called(question: str) -> None:
+    assert reason("2 + 3", "x = 2 + 3", question) == "intermediate"
+    assert reason("6/4", "x = 6/4", question) == "intermediate"
+    assert reason("3/2", "x = 3/2", question) == ""
+
+
+@pytest.mark.parametrize(
+    "question", ["Factor 12.", "Write 12 as a product of primes.", "Write it in the form 2^a * 3^b."]
+)
+def test_a_calculation_of_numbers_that_is_asked_for_is_final(question: str) -> None:
+    assert reason("2^2 * 3", "x = 2^2 * 3", question) == ""
+
+
 def test_a_hypothesis_in_any_brackets_is_no_conclusion() -> None:
     assert reason("5", "y > 1", binders="⦃k : x = 5 ∧ True⦄") == "unknown"
     assert reason("5", "y > 1", binders="{k : x = 5 ∧ True} [Inhabited (5 = 5)]") == "unknown"
