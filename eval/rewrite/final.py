@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from math import gcd
 
 from eval.rewrite.claim import Claim, Unclear, bare, read_claim
@@ -27,6 +28,7 @@ _ASKS_FOR_FORM = re.compile(
     rf"\b(?:{_OF_NUMBERS}|expand\w*|simplif\w*|expressions?|express|in terms of|polynomials?|formula)\b",
     re.IGNORECASE,
 )
+_STEPS = (1, 2, 5, 10)
 _CONSTANTS = frozenset(("π", "sqrt", "Real.pi", "Real.sqrt", "Real.exp", "Real.log"))
 
 
@@ -123,23 +125,36 @@ def other_claims(statement: str) -> list[str]:
     """What must not be provable too: the statement with another number in the place of each answer, one at a time, and,
     where its answers are the solutions of a condition, that one of them is none.
 
-    For a claim that gives no numbers there is nothing to compare.
+    For a claim that gives no numbers there is nothing to compare. That a term is 17 and 18, nothing can prove; but what
+    exists may be any odd number, so there several other numbers are tried, and two are changed together.
     """
     claim = read_claim(statement)
     others = []
+    changed = [token for equation in claim.equations if (token := _last_of(equation.right))]
     for equation in claim.equations:
         if token := _last_of(equation.right):
-            others.append(f"{statement[: token.start]}{_next(token.text)}{statement[token.end :]}")
+            others += [_replaced(statement, [token], [step]) for step in (_STEPS if claim.witnessed else (1,))]
         if claim.solved is not None:
             solution = statement[equation.left[0].start : equation.right[-1].end]
             others.append(f"{statement[: claim.solved]} ¬ ({solution})")
+    if claim.witnessed:
+        others += [_replaced(statement, pair, steps) for pair in pairwise(changed) for steps in ((1, -1), (-1, 1))]
     return others
+
+
+def _replaced(statement: str, numbers: Sequence[Token], steps: Sequence[int]) -> str:
+    """The statement with numbers that are so much larger."""
+    for token, step in sorted(zip(numbers, steps, strict=True), key=lambda item: -item[0].start):
+        statement = f"{statement[: token.start]}{_larger(token.text, step)}{statement[token.end :]}"
+    return statement
 
 
 def _last_of(side: Sequence[Token]) -> Token | None:
     return next((token for token in reversed(side) if token.kind == "number"), None)
 
 
-def _next(number: str) -> str:
+def _larger(number: str, step: int) -> str:
     whole, point, part = number.partition(".")
-    return f"{int(whole) + 1}{point}{part}" if whole.isascii() and whole.isdigit() else f"({number} + 1)"
+    if whole.isascii() and whole.isdigit() and int(whole) + step >= 0:
+        return f"{int(whole) + step}{point}{part}"
+    return f"({number} {'+' if step > 0 else '-'} {abs(step)})"

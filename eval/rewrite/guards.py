@@ -31,7 +31,10 @@ REFUSED = {
 }
 """Flags of statements whose proof gives no answer."""
 
-_WITNESS = "intros\nrefine ⟨_, rfl, ?_⟩\nfirst | decide +kernel | omega | grind | simp_all"
+_WITNESS = "intros\nfirst | simp; done" + "".join(
+    f" | (refine ⟨{names}, ?_⟩; first | decide +kernel | omega | grind | simp_all)"
+    for names in ("_, rfl", "_, _, rfl, rfl", "_, _, _, rfl, rfl, rfl")
+)
 _CLAIM = "intros\nfirst | rfl | simp_all"
 
 

@@ -141,3 +141,18 @@ def test_other_claims_change_each_answer_in_its_place() -> None:
         "theorem t (x : Int) : x * x = 4 ↔ x = 2 ∨ x = -3",
         "theorem t (x : Int) : ¬ (x = -2)",
     ]
+
+
+def test_more_claims_are_compared_with_one_of_what_exists() -> None:
+    assert other_claims("theorem t : ∃ x : Nat, x = 7 ∧ x % 2 = 1") == [
+        f"theorem t : ∃ x : Nat, x = {other} ∧ x % 2 = 1" for other in (8, 9, 12, 17)
+    ]
+    found = other_claims("theorem t : ∃ x y : Nat, x = 2 ∧ y = 5 ∧ x + y = 7")
+    assert found[-2:] == [
+        "theorem t : ∃ x y : Nat, x = 3 ∧ y = 4 ∧ x + y = 7",
+        "theorem t : ∃ x y : Nat, x = 1 ∧ y = 6 ∧ x + y = 7",
+    ]
+    assert len(found) == 10
+    assert other_claims("theorem t : ∃ x y : Nat, x = 0 ∧ y = 5 ∧ x + y = 5")[-1] == (
+        "theorem t : ∃ x y : Nat, x = (0 - 1) ∧ y = 6 ∧ x + y = 5"
+    )

@@ -81,6 +81,13 @@ def test_a_wrong_reference_answer_is_not_proved(prover: Prover) -> None:
         ("theorem t (x : Rat) (h : x = 7) : x = 7", "7", "exact h", "guard:goal_in_hypotheses"),
         ("theorem t : (7 : Nat) = 7", "7", "rfl", "guard:trivial"),
         ("theorem t : ∃ x : Nat, x = 7", "7", "exact ⟨7, rfl⟩", "guard:numbers_unused"),
+        ("theorem t : ∃ x : Nat, x = 7 ∧ x % 2 = 1", "7", "exact ⟨7, rfl, rfl⟩", "guard:not_forced"),
+        (
+            "theorem t : ∃ x y : Nat, x = 2 ∧ y = 5 ∧ x + y = 7",
+            "2, 5",
+            "exact ⟨2, 5, rfl, rfl, rfl⟩",
+            "guard:not_forced",
+        ),
         ("theorem t : ∃ x : Nat, x = 7 ∧ x > 1", "7", "exact ⟨7, rfl, by decide⟩", "guard:not_forced"),
         ("theorem t (x : Nat) (h : 2 * x = 14) : x = 7 ∨ x = 8", "7", "omega", "classify:unknown"),
         ("theorem t (x : Nat) (h : x = 2 + 5) : x = 2 + 5", "2 + 5", "exact h", "guard:goal_in_hypotheses"),
