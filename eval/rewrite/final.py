@@ -134,12 +134,25 @@ def other_claims(statement: str) -> list[str]:
     for equation in claim.equations:
         if token := _last_of(equation.right):
             others += [_replaced(statement, [token], [step]) for step in (_STEPS if claim.witnessed else (1,))]
-        if claim.solved is not None:
+        if claim.solved:
             solution = statement[equation.left[0].start : equation.right[-1].end]
-            others.append(f"{statement[: claim.solved]} ¬ ({solution})")
+            others.append(f"{statement[: claim.begin]} ¬ ({solution})")
     if claim.witnessed:
         others += [_replaced(statement, pair, steps) for pair in pairwise(changed) for steps in ((1, -1), (-1, 1))]
     return others
+
+
+def single_claims(statement: str) -> list[str]:
+    """The statement with each equation alone, where its conclusion is a conjunction: beside `x > 3`, nobody would see
+    that `17 = 17` claims nothing."""
+    claim = read_claim(statement)
+    conclusion = tokens(statement[claim.begin :])
+    if claim.witnessed or claim.solved or {"→", "∀", "let"} & {token.text for token in conclusion}:
+        return []
+    equations = [statement[e.left[0].start : e.right[-1].end] for e in claim.equations]
+    if "∧" not in {token.text for token in conclusion}:
+        return []
+    return [f"{statement[: claim.begin]} {equation}" for equation in equations]
 
 
 def _replaced(statement: str, numbers: Sequence[Token], steps: Sequence[int]) -> str:

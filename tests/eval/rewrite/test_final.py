@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.rewrite.final import failure, other_claims
+from eval.rewrite.final import failure, other_claims, single_claims
 from tests.eval.rewrite.paper import CASES, Case
 
 ASKS = "How many are there?"
@@ -141,6 +141,14 @@ def test_other_claims_change_each_answer_in_its_place() -> None:
         "theorem t (x : Int) : x * x = 4 ↔ x = 2 ∨ x = -3",
         "theorem t (x : Int) : ¬ (x = -2)",
     ]
+
+
+def test_single_claims_are_the_parts_of_a_conjunction() -> None:
+    header = "theorem t (a b : Nat) (h : a = 2 ∧ b = 9) :"
+    assert single_claims(f"{header} a = 2 ∧ b - 4 = 5 ∧ a > 1") == [f"{header} a = 2", f"{header} b - 4 = 5"]
+    assert single_claims(f"{header} (a = 2) ∧ a > 1") == [f"{header} a = 2"]
+    assert single_claims(f"{header} a = 2") == []
+    assert single_claims(f"{header} a > 1 → a = 2 ∧ b = 9") == []
 
 
 def test_more_claims_are_compared_with_one_of_what_exists() -> None:

@@ -81,6 +81,8 @@ def test_a_wrong_reference_answer_is_not_proved(prover: Prover) -> None:
         ("theorem t (x : Rat) (h : x = 7) : x = 7", "7", "exact h", "guard:goal_in_hypotheses"),
         ("theorem t : (7 : Nat) = 7", "7", "rfl", "guard:trivial"),
         ("theorem t : ∃ x : Nat, x = 7", "7", "exact ⟨7, rfl⟩", "guard:numbers_unused"),
+        ("theorem t (x : Nat) (h : x = 4) : 7 = 7 ∧ x > 3", "7", "omega", "guard:trivial"),
+        ("theorem t (x : Nat) (h : x = 7) : x > 3 ∧ x = 7", "7", "omega", "guard:goal_in_hypotheses"),
         ("theorem t : ∃ x : Nat, x = 7 ∧ x % 2 = 1", "7", "exact ⟨7, rfl, rfl⟩", "guard:not_forced"),
         (
             "theorem t : ∃ x y : Nat, x = 2 ∧ y = 5 ∧ x + y = 7",
