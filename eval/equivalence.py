@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import signal
 import subprocess
 import sys
 from types import TracebackType
 from typing import Self
 
+from eval.extraction import mathematical, same, same_name, spelled
+
+_BASE = re.compile(r"\d\s*_\s*\{?\s*(\d+)\s*\}?$")
+_RELATION = re.compile(r"[<>≤≥≠]|\\(?:[lg]eq?|[lg]t|neq?)(?![a-zA-Z])")
 MEMORY = 4 * 2**30
 """Bytes that the comparing process may take."""
 
@@ -24,6 +29,21 @@ class MathVerifier:
     def __init__(self, timeout: float = 5.0) -> None:
         self._timeout = timeout
         self._process: subprocess.Popen[str] | None = None
+
+    def equal(self, gold: str, answer: str) -> bool | None:
+        """Whether the answers are equal exactly, or else by math-verify; None where that gave no result in time."""
+        if same(gold, answer):
+            return True
+        # Two equations are compared as such, `x = 5` and `y = 5`.
+        reading = mathematical if same_name(gold, answer) else spelled
+        given, known = reading(answer), reading(gold)
+        # Of these math-verify reads the digits alone.
+        base = _BASE.search(given)
+        if base and base[1] != (own[1] if (own := _BASE.search(known)) else "10"):
+            return False
+        if bool(_RELATION.match(given)) != bool(_RELATION.match(known)):
+            return False
+        return self.same(known, given)
 
     def same(self, gold: str, answer: str) -> bool | None:
         """Whether math-verify finds the answers equal; None where it gave no result within `timeout` seconds."""

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from eval.extraction import number, plain
+from eval.extraction import number, spelled
 
 _TOKEN = re.compile(r"\s*(?:\d*\.\d+|\d+|\\[a-zA-Z]+|[a-zA-Z](?![a-zA-Z])|[-+*/^(){}×÷·])")
 _SIGNS = {"×": "*", "·": "*", "÷": "/", r"\times": "*", r"\cdot": "*", r"\div": "/"}
@@ -38,7 +38,7 @@ def read(answer: str) -> Expression | None:
     value = number(answer)
     if value is not None:
         return Expression(f"({value.numerator} / {value.denominator})")
-    text = plain(answer)
+    text = spelled(answer)
     if len(text) > _LONGEST:
         return None
     try:

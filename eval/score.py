@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eval.equivalence import MathVerifier
-from eval.extraction import VERSIONS, lenient, normalise, same, strict
+from eval.extraction import VERSIONS, lenient, read_as, same, strict
 from rltpf import pipeline
 from rltpf.intervals import wilson
 from rltpf.llm.model import ChatModel, Completion, Message, ModelError, Request, Sampling
@@ -104,9 +104,7 @@ def grade(row: Problem, prompt: str, completion: Reply, verifier: MathVerifier, 
         lenient=by_lenient,
         correct_strict=same(row.answer, by_strict),
         correct_lenient=equal,
-        correct_math_verify=(
-            equal or (by_lenient is not None and verifier.same(normalise(row.answer), normalise(by_lenient)))
-        ),
+        correct_math_verify=(equal or (by_lenient is not None and verifier.equal(row.answer, by_lenient))),
         finish_reason=completion.finish_reason,
         completion_tokens=completion.completion_tokens,
         number=number,
@@ -174,7 +172,9 @@ def majority_right(row: Sequence[Sample], verdict: str) -> bool:
     """Whether the most frequent answer of a row's replies is right; of equally frequent ones the first, replies without
     an answer left out. Answers are those of the extractor that the verdict goes by."""
     extractor = "strict" if verdict == "correct_strict" else "lenient"
-    answers = [(normalise(answer), sample) for sample in row if (answer := getattr(sample, extractor)) is not None]
+    answers = [
+        (read_as(sample.gold, answer), sample) for sample in row if (answer := getattr(sample, extractor)) is not None
+    ]
     if not answers:
         return False
     counts = Counter(answer for answer, _ in answers)

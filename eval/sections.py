@@ -322,7 +322,7 @@ def sensitivity(compared: Mapping[str, Mapping[str, Mapping[str, Any]]], plot: s
                     f"{low:+.1f} to {high:+.1f}",
                     "-" if found["relative"] is None else f"{found['relative']:+.1f}",
                     "-" if found["lost"] is None else f"{found['lost']} / {found['gained']}",
-                    "-" if found["p_value"] is None else f"{found['p_value']:.3f}",
+                    _p_value(found["p_value"]),
                 )
             )
         whole = levels["all"]
@@ -347,7 +347,7 @@ def confounds(correlations: Mapping[str, Mapping[str, Any]]) -> Section:
         (
             name,
             "-" if found["rho"] is None else f"{found['rho']:+.3f}",
-            "-" if found["p_value"] is None else f"{found['p_value']:.3f}",
+            _p_value(found["p_value"]),
             found["n"],
         )
         for name, found in correlations.items()
@@ -359,3 +359,8 @@ def confounds(correlations: Mapping[str, Mapping[str, Any]]) -> Section:
         "lengths of the models' replies."
     )
     return Section("What else may explain the drop", body)
+
+
+def _p_value(value: float | None) -> str:
+    """Three decimals; what is less than half the last of them is not 0."""
+    return "-" if value is None else "< 0.001" if value < 0.0005 else f"{value:.3f}"

@@ -75,7 +75,7 @@ class Baseline:
 
     def _same(self, gold: str, answer: str) -> bool:
         with self._comparing:
-            return bool(self._verifier.same(gold, answer))
+            return bool(self._verifier.equal(gold, answer))
 
     async def _asked(self, candidate: Candidate, schema: type[T]) -> T:
         messages = self._prompts.messages(self._config.method, question=candidate.question)

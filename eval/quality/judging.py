@@ -112,7 +112,7 @@ def _judged(name: str, answer: str, opinion: Opinion | None, verifier: MathVerif
         return Judgement(name, well_defined=False, feasible=False, correct=False, unreadable=True)
     well_defined = opinion.well_defined == "yes"
     feasible = well_defined and opinion.feasible == "yes"
-    correct = feasible and bool(verifier.same(answer, opinion.answer))
+    correct = feasible and bool(verifier.equal(answer, opinion.answer))
     return Judgement(name, well_defined, feasible, correct, opinion.answer, opinion.analysis)
 
 

@@ -69,8 +69,10 @@ class Claim:
 
     equations: tuple[Equation, ...]
     witnessed: bool = False
-    solved: int | None = None
-    """Where the conclusion begins, if the equations are the solutions of a condition; they may be none."""
+    begin: int = 0
+    """Where the conclusion begins in the statement."""
+    solved: bool = False
+    """Whether the equations are the solutions of a condition; they may be none."""
     values: dict[str, Token] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
 
@@ -100,8 +102,14 @@ def read_claim(statement: str) -> Claim:
     equations = reader.read(header[colon + 1 :])
     if not equations:
         raise Unclear("the conclusion has no equation that gives an answer")
-    solved = reader.conclusion if reader.alternatives else None
-    return Claim(tuple(equations), reader.bound is not None, solved, reader.values, frozenset(reader.names))
+    return Claim(
+        tuple(equations),
+        reader.bound is not None,
+        reader.conclusion,
+        reader.alternatives,
+        reader.values,
+        frozenset(reader.names),
+    )
 
 
 def bare(side: Sequence[Token]) -> Sequence[Token]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from math import gcd
 
 from eval.rewrite.claim import Claim, Unclear, bare, read_claim
@@ -18,11 +19,16 @@ from rltpf.records import Failure
 
 STAGE = "classify"
 _OPERATORS = frozenset("+-*/^!%×·÷∑∏")
+_OF_NUMBERS = (
+    r"(?<!common )factor(?:s|ed|i[sz]\w*|ing|isation|ization)?|as an? (?:product|sum|power)|in the form|"
+    r"scientific notation"
+)
+_ASKS_FOR_CALCULATION = re.compile(rf"\b(?:{_OF_NUMBERS})\b", re.IGNORECASE)
 _ASKS_FOR_FORM = re.compile(
-    r"\b(?:factor(?:s|ed|i[sz]\w*|ing|isation|ization)?|expand\w*|simplif\w*|expressions?|express|in terms of|"
-    r"as an? (?:product|sum|power|polynomial)|polynomials?|formula|in the form|scientific notation)\b",
+    rf"\b(?:{_OF_NUMBERS}|expand\w*|simplif\w*|expressions?|express|in terms of|polynomials?|formula)\b",
     re.IGNORECASE,
 )
+_STEPS = (1, 2, 5, 10)
 _CONSTANTS = frozenset(("π", "sqrt", "Real.pi", "Real.sqrt", "Real.exp", "Real.log"))
 
 
@@ -32,24 +38,24 @@ def failure(answer: str, question: str, statement: str) -> Failure | None:
         claim = read_claim(statement)
     except Unclear as error:
         return Failure(STAGE, "unknown", str(error))
-    asked = asks_for_form(question)
     for part in parts(answer):
-        if unfinished := _unfinished(tokens(part), claim, asked):
+        if unfinished := _unfinished(tokens(part), claim, question):
             return Failure(STAGE, "intermediate", f"`{part}` {unfinished}")
     return _tie([tokens(part) for part in parts(answer)], claim)
 
 
-def asks_for_form(question: str) -> bool:
-    """Whether a problem asks for an expression and not for a value."""
-    return _ASKS_FOR_FORM.search(question) is not None
+def _asks_for_form(question: str, of_numbers: bool) -> bool:
+    """Whether a problem asks for an expression and not for a value: `simplify 2 + 3` asks for a number, and `factor 6`
+    for a product of numbers."""
+    return (_ASKS_FOR_CALCULATION if of_numbers else _ASKS_FOR_FORM).search(question) is not None
 
 
-def _unfinished(part: Sequence[Token], claim: Claim, asked: bool) -> str:
+def _unfinished(part: Sequence[Token], claim: Claim, question: str) -> str:
     """Why a part is no final form, in words; empty where it is."""
     names = [token.text for token in part if token.kind == "name"]
     if own := [name for name in names if name in claim.names]:
         return f"holds the name `{own[0]}`, which means nothing outside of the statement"
-    if asked:
+    if _asks_for_form(question, of_numbers=not names):
         return ""
     if variables := [name for name in names if name not in _CONSTANTS]:
         return f"holds the name `{variables[0]}`, and the problem asks for a value"
@@ -119,23 +125,49 @@ def other_claims(statement: str) -> list[str]:
     """What must not be provable too: the statement with another number in the place of each answer, one at a time, and,
     where its answers are the solutions of a condition, that one of them is none.
 
-    For a claim that gives no numbers there is nothing to compare.
+    For a claim that gives no numbers there is nothing to compare. That a term is 17 and 18, nothing can prove; but what
+    exists may be any odd number, so there several other numbers are tried, and two are changed together.
     """
     claim = read_claim(statement)
     others = []
+    changed = [token for equation in claim.equations if (token := _last_of(equation.right))]
     for equation in claim.equations:
         if token := _last_of(equation.right):
-            others.append(f"{statement[: token.start]}{_next(token.text)}{statement[token.end :]}")
-        if claim.solved is not None:
+            others += [_replaced(statement, [token], [step]) for step in (_STEPS if claim.witnessed else (1,))]
+        if claim.solved:
             solution = statement[equation.left[0].start : equation.right[-1].end]
-            others.append(f"{statement[: claim.solved]} ¬ ({solution})")
+            others.append(f"{statement[: claim.begin]} ¬ ({solution})")
+    if claim.witnessed:
+        others += [_replaced(statement, pair, steps) for pair in pairwise(changed) for steps in ((1, -1), (-1, 1))]
     return others
+
+
+def single_claims(statement: str) -> list[str]:
+    """The statement with each equation alone, where its conclusion is a conjunction: beside `x > 3`, nobody would see
+    that `17 = 17` claims nothing."""
+    claim = read_claim(statement)
+    conclusion = tokens(statement[claim.begin :])
+    if claim.witnessed or claim.solved or {"→", "∀", "let"} & {token.text for token in conclusion}:
+        return []
+    equations = [statement[e.left[0].start : e.right[-1].end] for e in claim.equations]
+    if "∧" not in {token.text for token in conclusion}:
+        return []
+    return [f"{statement[: claim.begin]} {equation}" for equation in equations]
+
+
+def _replaced(statement: str, numbers: Sequence[Token], steps: Sequence[int]) -> str:
+    """The statement with numbers that are so much larger."""
+    for token, step in sorted(zip(numbers, steps, strict=True), key=lambda item: -item[0].start):
+        statement = f"{statement[: token.start]}{_larger(token.text, step)}{statement[token.end :]}"
+    return statement
 
 
 def _last_of(side: Sequence[Token]) -> Token | None:
     return next((token for token in reversed(side) if token.kind == "number"), None)
 
 
-def _next(number: str) -> str:
+def _larger(number: str, step: int) -> str:
     whole, point, part = number.partition(".")
-    return f"{int(whole) + 1}{point}{part}" if whole.isascii() and whole.isdigit() else f"({number} + 1)"
+    if whole.isascii() and whole.isdigit() and int(whole) + step >= 0:
+        return f"{int(whole) + step}{point}{part}"
+    return f"({number} {'+' if step > 0 else '-'} {abs(step)})"

@@ -7,7 +7,7 @@ number are proofs, and no reference answers.
 from __future__ import annotations
 
 from eval.rewrite.claim import Unclear, read_claim
-from eval.rewrite.final import other_claims
+from eval.rewrite.final import other_claims, single_claims
 from eval.rewrite.records import Rewrite
 from rltpf.prover.session import LeanSession
 from rltpf.prover.traps import REJECTED, TRUNCATION
@@ -31,7 +31,12 @@ REFUSED = {
 }
 """Flags of statements whose proof gives no answer."""
 
-_WITNESS = "intros\nrefine ⟨_, rfl, ?_⟩\nfirst | decide +kernel | omega | grind | simp_all"
+_CLAIMS_NOTHING = ("trivial", "goal_in_hypotheses", "goal_assumed", "numbers_unused")
+"""Those that a conjunction hides where it has another part to which they do not apply."""
+_WITNESS = "intros\nfirst | simp; done" + "".join(
+    f" | (refine ⟨{names}, ?_⟩; first | decide +kernel | omega | grind | simp_all)"
+    for names in ("_, rfl", "_, _, rfl, rfl", "_, _, _, rfl, rfl, rfl")
+)
 _CLAIM = "intros\nfirst | rfl | simp_all"
 
 
@@ -45,6 +50,11 @@ async def find_fault(rewrite: Rewrite, lean: LeanSession) -> tuple[tuple[str, ..
         claim = read_claim(rewrite.statement)
     except Unclear:
         return flags, "", ""  # no answer will be read of it
+    for single in single_claims(rewrite.statement):
+        found = await lean.traps(single)
+        for flag in _CLAIMS_NOTHING:
+            if flag in found:
+                return flags, flag, f"{REFUSED[flag]}: {single}"
     for other in other_claims(rewrite.statement):
         copied = rewrite.lean.replace(rewrite.statement, other, 1)
         if (await lean.check(other, copied)).verified or await lean.provable(

@@ -13,15 +13,18 @@ from typing import NamedTuple
 
 from rltpf.prover.lean_text import scan
 
-_NAME = r"[^\W\d][\w'!?]*"
+_NAME = r"(?:[^\W\d][\w'!?]*|«[^»\n]*»)"
 _TOKEN = re.compile(
     rf"(?P<name>{_NAME}(?:\.(?:{_NAME}|\d+))*)"  # with its projections: `h.2` holds no number
     r"|(?P<number>\d\w*(?:\.\d\w*)?(?:(?<=[eE])[+-]\d+)?)"
     r"|\.\d+|:=|=>|<->|->|<=|>=|!=|==|=ᶠ|/\\|\\/|<;>|\|\||&&|<\||\|>|\S"
 )
 _SPELLINGS = {"->": "→", "<->": "↔", "<=": "≤", ">=": "≥", "!=": "≠", "/\\": "∧", "\\/": "∨", "↦": "=>"}
-# What prints instead of proving. `#eval` and `#reduce` never pass the gate; a proof may have `#check` and `#print`.
-_PRINTING = re.compile(r"#(?:eval|reduce|check|print)\w*[!?]?")
+# What prints instead of proving. Most never passes the gate; a proof may have `#check` and `#print`. Within a line `#s`
+# may be the number of a set's elements.
+_PRINTING = re.compile(
+    r"#(?:eval|reduce|check|print|guard|synth|simp|norm_num|whnf|exit)\w*[!?]?|(?m:^)[ \t]*#(?!v\[)[A-Za-z_]\w*[!?]?"
+)
 _COMMAND = re.compile(
     r"\n(?=(?:theorem|lemma|def|abbrev|example|instance|structure|class|inductive|namespace|section|end|open|variable|"
     r"universe|set_option|attribute|noncomputable|private|protected)\b|@\[|#)"

@@ -8,6 +8,7 @@ from sample_run import DPO_LOG, METRICS, SFT_LOG
 
 from eval.plots import FunnelBar, by_iteration, curve, funnel
 from eval.report import write_report
+from eval.sections import confounds
 from rltpf.errors import InputError
 
 
@@ -228,3 +229,11 @@ def test_a_file_of_another_kind_is_named(run_dir: Path) -> None:
     (run_dir / "sft" / "log_history.jsonl").write_text('{"loss": 1}\n')
     with pytest.raises(InputError, match=r"log_history.jsonl: not what its command writes: has no 'step'"):
         write_report(run_dir)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(None, "-"), (0.0004, "< 0.001"), (0.0005, "0.001"), (0.0136, "0.014"), (1.0, "1.000")]
+)
+def test_a_small_p_value_is_not_said_to_be_0(value: float | None, said: str) -> None:
+    found = {"measure": {"rho": 0.5, "p_value": value, "n": 9}}
+    assert f"| measure | +0.500 | {said} | 9 |" in confounds(found).body

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eval.rewrite.final import failure, other_claims
+from eval.rewrite.final import failure, other_claims, single_claims
 from tests.eval.rewrite.paper import CASES, Case
 
 ASKS = "How many are there?"
@@ -97,6 +97,30 @@ def test_a_form_that_is_asked_for_is_final() -> None:
     assert reason("(x - s) * 2", "let s : Rat := 2\n  y = (x - s) * 2", "Factor it.") == "intermediate"
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Simplify 2 + 3.",
+        "What is the value of the expression 2 + 3?",
+        "Express 2 + 3 as a single number.",
+        "Use the formula to find it.",
+        "Expand and find the constant term.",
+        "What is the greatest common factor?",
+    ],
+)
+def test_a_calculation_of_numbers_is_carried_out_whatever_the_question_is_called(question: str) -> None:
+    assert reason("2 + 3", "x = 2 + 3", question) == "intermediate"
+    assert reason("6/4", "x = 6/4", question) == "intermediate"
+    assert reason("3/2", "x = 3/2", question) == ""
+
+
+@pytest.mark.parametrize(
+    "question", ["Factor 12.", "Write 12 as a product of primes.", "Write it in the form 2^a * 3^b."]
+)
+def test_a_calculation_of_numbers_that_is_asked_for_is_final(question: str) -> None:
+    assert reason("2^2 * 3", "x = 2^2 * 3", question) == ""
+
+
 def test_a_hypothesis_in_any_brackets_is_no_conclusion() -> None:
     assert reason("5", "y > 1", binders="⦃k : x = 5 ∧ True⦄") == "unknown"
     assert reason("5", "y > 1", binders="{k : x = 5 ∧ True} [Inhabited (5 = 5)]") == "unknown"
@@ -117,3 +141,26 @@ def test_other_claims_change_each_answer_in_its_place() -> None:
         "theorem t (x : Int) : x * x = 4 ↔ x = 2 ∨ x = -3",
         "theorem t (x : Int) : ¬ (x = -2)",
     ]
+
+
+def test_single_claims_are_the_parts_of_a_conjunction() -> None:
+    header = "theorem t (a b : Nat) (h : a = 2 ∧ b = 9) :"
+    assert single_claims(f"{header} a = 2 ∧ b - 4 = 5 ∧ a > 1") == [f"{header} a = 2", f"{header} b - 4 = 5"]
+    assert single_claims(f"{header} (a = 2) ∧ a > 1") == [f"{header} a = 2"]
+    assert single_claims(f"{header} a = 2") == []
+    assert single_claims(f"{header} a > 1 → a = 2 ∧ b = 9") == []
+
+
+def test_more_claims_are_compared_with_one_of_what_exists() -> None:
+    assert other_claims("theorem t : ∃ x : Nat, x = 7 ∧ x % 2 = 1") == [
+        f"theorem t : ∃ x : Nat, x = {other} ∧ x % 2 = 1" for other in (8, 9, 12, 17)
+    ]
+    found = other_claims("theorem t : ∃ x y : Nat, x = 2 ∧ y = 5 ∧ x + y = 7")
+    assert found[-2:] == [
+        "theorem t : ∃ x y : Nat, x = 3 ∧ y = 4 ∧ x + y = 7",
+        "theorem t : ∃ x y : Nat, x = 1 ∧ y = 6 ∧ x + y = 7",
+    ]
+    assert len(found) == 10
+    assert other_claims("theorem t : ∃ x y : Nat, x = 0 ∧ y = 5 ∧ x + y = 5")[-1] == (
+        "theorem t : ∃ x y : Nat, x = (0 - 1) ∧ y = 6 ∧ x + y = 5"
+    )

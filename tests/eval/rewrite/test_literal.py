@@ -23,6 +23,8 @@ def extractable(answer: str, lean: str) -> bool:
         ("1873/4", "refine ⟨1873/4, ?_⟩"),
         ("-3", "have h : x = -3 := by omega"),
         ("17", "#check h\ntheorem t : x = 17 := by omega"),
+        ("17", "have h : #s = 17 := by simp"),
+        ("17", "have h : x = #v[17][0] := rfl"),
     ],
 )
 def test_copies(answer: str, lean: str) -> None:
@@ -50,6 +52,13 @@ def test_copies(answer: str, lean: str) -> None:
         ("17", "theorem t : x = 16 := rfl\n#eval 17"),
         ("17", "theorem t : x = 16 := rfl\n#reduce\n17"),
         ("17", "theorem t : x = 16 := rfl\n#check\n  17\n#print axioms t"),
+        ("17", "theorem t : x = 16 := rfl\n#guard 17 == 17"),
+        ("17", "theorem t : x = 16 := rfl #synth OfNat Nat 17"),
+        ("17", "theorem t : x = 16 := rfl\n  #my_own_printer 17"),
+        ("17", "have «17» : x = 16 := rfl"),
+        ("17", "have h : x = «it is 17» := rfl"),
+        ("17", "have h : x = 0x17 := rfl"),
+        ("17", "have h : x = ١٧ := rfl"),
         ("2, 5", "have h : a = 2 := by simp"),
         ("", "x = 1"),
         ("unknown", "have unknown : x = 1 := rfl"),
