@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +28,8 @@ from rltpf.prover.traps import REJECTED, TRUNCATION
 from rltpf.records import Record
 from rltpf.selection.candidates import plain, term, value_of, without_repeats
 from rltpf.selection.choice import Judged, Route
-from rltpf.selection.credit import doubt, uncontradicted, without_refutations
+from rltpf.selection.credit import doubt, uncontradicted, unheld, without_refutations
+from rltpf.selection.edits import overreach, says_nothing
 from rltpf.selection.fill import Fill, FillError, fill
 from rltpf.selection.statement import Place, Statement, StatementError, places, read_statement, substitute
 
@@ -199,8 +201,9 @@ class _Problem:
         written: dict[str, Judged] = {}
         for candidate in self._candidates:
             pasted = term(candidate)
-            if chosen and pasted is not None:
-                written[candidate] = Judged(candidate, route, substitute(statement, chosen, pasted))
+            edited = substitute(statement, chosen, pasted) if chosen and pasted is not None else ""
+            if edited and not overreach(statement, read_statement(edited)):
+                written[candidate] = Judged(candidate, route, edited)
         left = [c for c in self._candidates if c not in written and c != own.candidate]
         if left:
             written |= await self._rewritten(statement, own.candidate, left)
@@ -257,6 +260,9 @@ class _Problem:
     async def _checked(self, item: Judged, base_flags: Sequence[str] = ()) -> Judged:
         """The candidate with Lean's word on its statement. One whose operations are cut off where the base's are not,
         such as 1/2 in the place of a natural number, means another answer than its candidate."""
+        if says_nothing(read_statement(item.statement)):
+            reason = "an equation of the goal is true by its words alone"
+            return dataclasses.replace(item, verdict="refused", reason=reason)
         report = self._counted(await self._selector._prover.elaborates(item.statement))
         if not report.verified:
             return dataclasses.replace(
@@ -276,8 +282,8 @@ class _Problem:
             reason = doubt(item) or await self._leak(item)
             return dataclasses.replace(item, proof="open" if reason else "proved", reason=reason)
         refuted = self._tried(await self._selector._prover.refute(item.statement))
-        # False for a truncated operation alone: the candidate may be right.
-        false = refuted.verified and not refuted.flags
+        # False for a truncated operation alone, or of another number than the candidate: that may be right.
+        false = refuted.verified and not refuted.flags and not unheld(item)
         return dataclasses.replace(item, proof="refuted" if false else "open")
 
     async def _compared(self, judged: list[Judged]) -> list[Judged]:
@@ -317,7 +323,7 @@ class _Problem:
 
 
 def _may_be_cut_off(item: Judged) -> bool:
-    return not plain(item.candidate).lstrip("-").isdigit()
+    return re.fullmatch("[0-9]+", plain(item.candidate)) is None
 
 
 def marked(statement: Statement, found: Sequence[Place]) -> str:
