@@ -42,6 +42,15 @@ class Fill(BaseModel):
     fill_answer_code: str
 
 
+class Label(BaseModel):
+    """A teacher's reply: the block, and what it is for one other answer."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    original_local_block: str
+    rewritten_local_block: str
+
+
 class FillError(ValueError):
     """A reply that breaks the contract; the message says how."""
 
@@ -74,6 +83,16 @@ def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequen
     return statements
 
 
+def labelled(statement: Statement, label: Label, block: str) -> str:
+    """The statement for a label; raises `FillError` where its block is not `block` (if any), or it cannot be used."""
+    if block and label.original_local_block != block:
+        raise FillError(f"the block is {label.original_local_block!r}, and that of an earlier answer {block!r}")
+    if label.rewritten_local_block == label.original_local_block:
+        raise FillError("the block is the same for another answer")
+    start = _place(statement, label.original_local_block)
+    return _written(statement, start, label.original_local_block, _usable(label.rewritten_local_block))
+
+
 def _place(statement: Statement, block: str) -> int:
     if not block.strip():
         raise FillError("the block is empty")
@@ -97,12 +116,16 @@ def _run(code: str, answers: Sequence[str]) -> list[str | None]:
     texts = outcome.value
     if not isinstance(texts, list) or len(texts) != len(answers):
         raise FillError("the function does not give one text for each answer")
-    return [text if isinstance(text, str) and text.strip() and len(text) <= MAX_BLOCK else None for text in texts]
+    return [_usable(text) for text in texts]
+
+
+def _usable(text: object) -> str | None:
+    return text if isinstance(text, str) and text.strip() and len(text) <= MAX_BLOCK else None
 
 
 def _written(statement: Statement, start: int, block: str, text: str | None) -> str:
     if text is None:
-        raise FillError("the function gives no text, or one that is too long")
+        raise FillError("there is no text, or it is too long")
     written = statement.text[:start] + text + statement.text[start + len(block) :]
     try:
         edited = read_statement(written)
