@@ -57,7 +57,7 @@ class FillError(ValueError):
 
 def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequence[str]) -> list[str | None]:
     """The statement for every candidate, None where the function gives no usable text for it; raises `FillError` where
-    the reply breaks the contract, or is of use to no candidate.
+    the reply breaks the contract, for every candidate if not for all of them together.
 
     The base answer's own is not among them.
     """
@@ -70,15 +70,16 @@ def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequen
     if texts[0] != block:
         raise FillError(f"for the base answer the function gives {texts[0]!r} and not its block")
     statements: list[str | None] = []
+    fault = ""
     for candidate, text in zip(candidates, texts[1:], strict=True):
         try:
             if text is not None and texts.count(text) > 1:
                 raise FillError("the function gives the same text for different answers")
-            statements.append(_written(statement, start, block, text))
+            statements.append(None if text is None else _written(statement, start, block, text))
         except FillError as error:
             statements.append(None)
             fault = f"for {candidate}: {error}"
-    if not any(statements) and candidates:
+    if fault and not any(statements):
         raise FillError(fault)
     return statements
 
@@ -90,7 +91,9 @@ def labelled(statement: Statement, label: Label, block: str) -> str:
     if label.rewritten_local_block == label.original_local_block:
         raise FillError("the block is the same for another answer")
     start = _place(statement, label.original_local_block)
-    return _written(statement, start, label.original_local_block, _usable(label.rewritten_local_block))
+    if _usable(label.rewritten_local_block) is None:
+        raise FillError("the block for the other answer is empty, or too long")
+    return _written(statement, start, label.original_local_block, label.rewritten_local_block)
 
 
 def _place(statement: Statement, block: str) -> int:
@@ -123,9 +126,7 @@ def _usable(text: object) -> str | None:
     return text if isinstance(text, str) and text.strip() and len(text) <= MAX_BLOCK else None
 
 
-def _written(statement: Statement, start: int, block: str, text: str | None) -> str:
-    if text is None:
-        raise FillError("there is no text, or it is too long")
+def _written(statement: Statement, start: int, block: str, text: str) -> str:
     written = statement.text[:start] + text + statement.text[start + len(block) :]
     try:
         edited = read_statement(written)

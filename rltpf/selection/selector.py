@@ -59,9 +59,10 @@ class _Places(BaseModel):
 class Selection(Record):
     """What became of one problem's candidates, in rank order and without those that repeat an earlier one's value.
 
-    `base` is the place of the base among `judged`, from 0, None where no candidate could be formalised. `attempts` are
-    the formaliser's statements up to the base, with what Lean said. `calls` counts requests by role. `independent` is
-    the control: each candidate formalised by itself; empty where it was not asked for.
+    `id` is what the run's journal knows the problem by. `base` is the place of the base among `judged`, from 0, None
+    where no candidate could be formalised. `attempts` are the formaliser's statements up to the base, with what Lean
+    said. `calls` counts requests by role. `independent` is the control: each candidate formalised by itself; empty
+    where it was not asked for.
     """
 
     id: str

@@ -99,6 +99,11 @@ def test_lean_filters_what_is_trained_on(tmp_path: Path, capsys: pytest.CaptureF
     assert main(words(tmp_path)) == 0
     assert "resuming: 5 done, 1 left" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in (tmp_path / "run/data").iterdir()} == before
+    other = [{**ROWS[0], "question": "Which other pair?"}, *ROWS[1:]]
+    changed = words(tmp_path)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in other))
+    assert main(changed) == 2
+    assert capsys.readouterr().err.startswith("pair: has another question than in the run or phase before: ")
     # A later phase takes the examples over, and asks for nothing again.
     later = words(tmp_path, "--earlier", json.dumps([str(tmp_path / "run")]), output="later")
     assert main(later) == 0
