@@ -143,5 +143,6 @@ def selected(rule: str, problem: Ranked, selection: Selection) -> dict[str, Any]
         "base_rank": None if selection.base is None else selection.base + 1,
         "calls": selection.calls,
         "lean_seconds": selection.lean_seconds,
+        "faults": list(selection.faults),
         "judged": [item.to_json() for item in selection.judged],
     }

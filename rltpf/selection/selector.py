@@ -61,8 +61,8 @@ class Selection(Record):
 
     `id` is what the run's journal knows the problem by. `base` is the place of the base among `judged`, from 0, None
     where no candidate could be formalised. `attempts` are the formaliser's statements up to the base, with what Lean
-    said. `calls` counts requests by role. `independent` is the control: each candidate formalised by itself; empty
-    where it was not asked for.
+    said. `calls` counts requests by role. `faults` says what was wrong with useless replies of judge and rewriter.
+    `independent` is the control: each candidate formalised by itself; empty where it was not asked for.
     """
 
     id: str
@@ -71,6 +71,7 @@ class Selection(Record):
     attempts: tuple[Judged, ...]
     calls: dict[str, int]
     lean_seconds: float
+    faults: tuple[str, ...] = ()
     independent: tuple[Judged, ...] = ()
     independent_calls: int = 0
 
@@ -137,6 +138,7 @@ class _Problem:
         self._model = _Counting(selector._model)
         self._seconds = 0.0
         self._own: dict[str, Judged] = {}
+        self._faults: list[str] = []
 
     async def judge(self) -> Selection:
         attempts = await self.attempts()
@@ -162,6 +164,7 @@ class _Problem:
             tuple(attempts),
             calls,
             round(self._seconds, 3),
+            tuple(self._faults),
             self._counted_votes(independent),
             self._model.calls["formaliser"] if self._selector._independent else 0,
         )
@@ -203,7 +206,9 @@ class _Problem:
         for candidate in self._candidates:
             pasted = term(candidate)
             edited = substitute(statement, chosen, pasted) if chosen and pasted is not None else ""
-            if edited and not overreach(statement, read_statement(edited)):
+            if edited and (fault := overreach(statement, read_statement(edited))):
+                self._faults.append(f"judge: {fault}")
+            elif edited:
                 written[candidate] = Judged(candidate, route, edited)
         left = [c for c in self._candidates if c not in written and c != own.candidate]
         if left:
@@ -234,9 +239,11 @@ class _Problem:
         request = self._request("judge", "place", answer=answer, marked=marked(statement, found))
         try:
             reply = await complete_json(self._model, request, _Places.model_validate)
-        except MalformedReply:
+        except MalformedReply as error:
+            self._faults.append(f"judge: {error}")
             return "none", []
         if not all(1 <= number <= len(found) for number in reply.places):
+            self._faults.append(f"judge: chooses {reply.places} of {len(found)} places")
             return "none", []
         return "chosen", [found[number - 1] for number in sorted(set(reply.places))]
 
@@ -250,6 +257,7 @@ class _Problem:
                 texts = await asyncio.to_thread(fill, statement, answer, reply, candidates)
             except (MalformedReply, FillError) as error:
                 fault = str(error)
+                self._faults.append(f"rewriter: {fault}")
                 continue
             return {
                 candidate: Judged(candidate, "rewritten", text)
