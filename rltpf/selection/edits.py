@@ -25,11 +25,12 @@ _BINDERS = _DEFINITIONS | names("∀ ∃ ∃! forall exists")
 _VARIABLE = re.compile(r"[a-zα-ω_][\w'!?]*")
 
 
-def overreach(base: Statement, edited: Statement) -> str:
+def overreach(base: Statement, edited: Statement, chosen: bool = False) -> str:
     """Why an edit of the goal is more than another answer; empty where it is no more.
 
     The connectives stay, and between two of them one side of each equation or inequality; what is given in the goal
-    stays; and no variable comes in.
+    stays; and no variable comes in. Where a model chose the places one by one, a binder may hold one of them:
+    `∀ (x : ℕ) (h : x = 14), x * x = 196`.
     """
     before, after = list(_parts(base.tokens)), list(_parts(edited.tokens))
     if [part[0].text for part in before[1:]] != [part[0].text for part in after[1:]]:
@@ -42,7 +43,8 @@ def overreach(base: Statement, edited: Statement) -> str:
             continue
         same = next((i for i, (a, b) in enumerate(zip(texts, other, strict=False)) if a != b), len(texts))
         changed = start + same
-        if is_antecedent(base.tokens[seen:]) or is_bound(base.tokens[:changed]):
+        bound = is_bound(base.tokens[:changed])
+        if (bound and not chosen) or (is_antecedent(base.tokens[seen:]) and not bound):
             return "the edit changes what the goal gives"
         if (sides := _changed(texts, other)) is None:
             return "the edit changes both sides of an equation, or its relation"

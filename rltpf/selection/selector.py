@@ -206,7 +206,7 @@ class _Problem:
         for candidate in self._candidates:
             pasted = term(candidate)
             edited = substitute(statement, chosen, pasted) if chosen and pasted is not None else ""
-            if edited and (fault := overreach(statement, read_statement(edited))):
+            if edited and (fault := overreach(statement, read_statement(edited), chosen=True)):
                 self._faults.append(f"judge: {fault}")
             elif edited:
                 written[candidate] = Judged(candidate, route, edited)

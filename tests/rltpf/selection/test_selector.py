@@ -200,3 +200,17 @@ def test_a_model_may_not_choose_the_question(prover: Prover) -> None:
     ]
     fault = "the edit changes both sides of an equation, or its relation"
     assert selection.faults == (f"judge: {fault}", *[f"rewriter: for 5: {fault}"] * 3)
+
+
+def test_a_model_may_choose_the_binder_of_the_answer(prover: Prover) -> None:
+    """The form of Formal Problem Solving."""
+    model = Scripted(
+        formaliser=formalising(
+            "theorem t : ∀ (n : Nat), ∀ (answer : Nat) (h : answer = {}), answer * 3 = 9 := by sorry"
+        ),
+        judge=lambda prompt: {"reasons": "", "places": [1]},
+    )
+    assert outcomes(select(prover, model, ["4", "3"])) == [
+        ("4", "base", "elaborates", "refuted"),
+        ("3", "chosen", "elaborates", "proved"),
+    ]
