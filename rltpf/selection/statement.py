@@ -8,7 +8,7 @@ problem of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rltpf.prover.lean_text import scan
@@ -134,18 +134,25 @@ def places(statement: Statement, answer: str) -> list[Place]:
 
 
 def holds(statement: Statement, answer: str) -> bool:
-    """Whether the goal has the answer, a Lean term, as a whole operand, be it written in another way: 0.5 for 1 / 2."""
-    value = arithmetic.value(answer)
+    """Whether the goal has the answer, a Lean term, as a whole operand, be it written in another way: 0.5 for 1 / 2.
+
+    It has not where it stands in one of two alternatives or is denied, which claims another thing.
+    """
+    value, tokens = arithmetic.value(answer), statement.tokens
     if value is None:
-        return bool(places(statement, answer))
-    tokens = statement.tokens
+        return any(
+            _is_outright([t for t in tokens if t.end <= place.start], [t for t in tokens if t.start >= place.end])
+            for place in places(statement, answer)
+        )
     for first, token in enumerate(tokens):
         before = tokens[first - 1].text if first else ":"
         if not _may_precede(before, token.text) or _is_denied(tokens[:first]):
             continue
         for last in range(first, min(len(tokens), first + _LONGEST_OPERAND)):
             after = tokens[last + 1].text if last + 1 < len(tokens) else ":="
-            if after in _AFTER and arithmetic.value(statement.text[token.start : tokens[last].end]) == value:
+            if after not in _AFTER or arithmetic.value(statement.text[token.start : tokens[last].end]) != value:
+                continue
+            if _is_outright(tokens[:first], tokens[last + 1 :]):
                 return True
     return False
 
@@ -176,6 +183,25 @@ def is_antecedent(rest: Sequence[Token]) -> bool:
         depth += (token.text in _BRACKETS) - (token.text in _BRACKETS.values())
         if token.text in ("→", "->") and depth <= 0:
             return True
+    return False
+
+
+def _is_outright(before: Sequence[Token], rest: Sequence[Token]) -> bool:
+    """Whether no `∨` joins what stands between these tokens with something else; in a binder it is a name's value."""
+    sides = (rest, _BRACKETS.keys()), (before[::-1], _BRACKETS.values())
+    return is_bound(before) or not any(_is_joined(tokens, opening) for tokens, opening in sides)
+
+
+def _is_joined(beside: Sequence[Token], opening: Collection[str]) -> bool:
+    """Whether an `∨` comes before any arrow or comma on the way outwards; `opening` are the brackets that lead in."""
+    depth = 0
+    for token in beside:
+        if token.text in opening:
+            depth += 1
+        elif token.text in _BRACKETS or token.text in _BRACKETS.values():
+            depth = max(0, depth - 1)
+        elif depth == 0 and token.text in ("∨", r"\/", "→", "->", ","):
+            return token.text in ("∨", r"\/")
     return False
 
 

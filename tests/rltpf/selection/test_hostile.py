@@ -88,6 +88,8 @@ def test_the_right_answer_is_proved_however_it_is_written(prover: Prover) -> Non
         ("theorem t : 1 + 1 = 2 := by sorry", ["12"], ["open"]),
         ("theorem t (x : Nat) (h : x = 13) : x = 12 := by sorry", ["13"], ["open"]),
         ("theorem t (x : Int) (h : x = 3) : x - 3 = 0 := by sorry", ["-3"], ["open"]),
+        # One of two is proved of both.
+        ("theorem t (x : Nat) (h : x = 7) : x = {} ∨ x = 7 := by sorry", ["3"], ["open"]),
         # It says what the answer is not.
         ("theorem t (x : Nat) (h : x = 5) : ¬ x = {} := by sorry", ["5", "4"], ["open", "open"]),
         ("theorem t (x : Nat) (h : x = 5) : x ≠ {} := by sorry", ["5", "4"], ["open", "open"]),

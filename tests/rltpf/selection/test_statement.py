@@ -2,7 +2,7 @@
 
 import pytest
 
-from rltpf.selection.statement import Place, StatementError, places, read_statement, substitute
+from rltpf.selection.statement import Place, StatementError, holds, places, read_statement, substitute
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,28 @@ def test_places(source: str, answer: str, starts: list[int]) -> None:
 )
 def test_only_a_side_of_an_equation_is_sure(source: str, answer: str, sure: list[bool]) -> None:
     assert [place.sure for place in places(read_statement(source), answer)] == sure
+
+
+@pytest.mark.parametrize(
+    ("goal", "answer", "held"),
+    [
+        ("x = 0.5", "1/2", True),
+        ("x - 3 = 0", "-3", False),
+        ("x = 3 ∨ x = 7", "3", False),
+        ("x = 3 ∨ x = 7", "7", False),
+        ("(x = 3 ∧ y = 1) ∨ z = 7", "1", False),
+        ("z = 7 ∨ (y = 1 ∧ x = 3)", "3", False),
+        ("(y = 1 ∨ y = 2) ∧ x = 3", "3", True),
+        ("(y = 1 ∨ y = 2) → x = 3", "3", True),
+        ("∀ y, y = 1 ∨ y = 2 → x = 3", "3", True),
+        ("∀ (x : Nat) (h : x = 3), x = 1 ∨ x * x = 9", "3", True),
+        ("x = Real.sqrt 3 ∨ x = 7", "Real.sqrt 3", False),
+        ("x = Real.sqrt 3 ∧ y = 7", "Real.sqrt 3", True),
+        ("¬ x = 3", "3", False),
+    ],
+)
+def test_whether_a_goal_claims_the_answer(goal: str, answer: str, held: bool) -> None:
+    assert holds(read_statement(f"theorem t : {goal} := by sorry"), answer) is held
 
 
 @pytest.mark.parametrize(
