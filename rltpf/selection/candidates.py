@@ -43,8 +43,10 @@ _BLANKS = re.compile(r" ?([^\w ]) ?")
 def ranked(reply: str, most: int) -> list[str]:
     """At most `most` answers of a solver's reply, best first, without those that repeat the value of an earlier one.
 
-    The list is what stands in `<ranked_answers>` tags, or after a heading `### Ranked answers`, or the whole reply.
+    The list is what stands in `<ranked_answers>` tags, or after a heading `### Ranked answers`, or the whole reply;
+    what is thought before `</think>` is no part of it.
     """
+    reply = reply.rpartition("</think>")[2]
     body = tagged[-1] if (tagged := _TAGGED.findall(reply)) else _HEADING.split(reply)[-1]
     if fenced := _FENCE.search(body):
         body = fenced[1]
@@ -61,6 +63,8 @@ def without_repeats(candidates: Sequence[str]) -> list[str]:
 
 
 def _unnumbered(lines: Sequence[str]) -> list[str]:
+    if len(lines) == 1 and ":" in lines[0]:
+        return list(lines)  # `1: 2` may be a ratio
     numbered = [_NUMBERED.fullmatch(line) for line in lines]
     if all(match and int(match[1]) == number for number, match in enumerate(numbered, 1)):
         return [match[2].strip() for match in numbered if match]

@@ -70,11 +70,17 @@ def proved(judged: Sequence[Judged]) -> int | None:
 
 def majority(judged: Sequence[Judged]) -> int | None:
     """The most frequent value among the candidates that are proved, else among those that elaborate and are not
-    refuted, else among all; of equals the first. One whose statement is not consistent is in neither of the first two
-    (FANS)."""
+    refuted, else among those that are not refuted, else among all; of equals the first. One whose statement is not
+    consistent is in neither of the first two (FANS)."""
     levels = (lambda item: item.is_proved, lambda item: item.survives)
     consistent = [lambda item, level=level: level(item) and item.consistent is not False for level in levels]
-    return _most_frequent(judged, _survivors(judged, *consistent))
+    return _most_frequent(judged, _survivors(judged, *consistent, lambda item: not item.is_refuted))
+
+
+def unique(judged: Sequence[Judged]) -> int | None:
+    """The paper's stricter rule: the only candidate whose statement elaborates; none where that is not one."""
+    places = [place for place, item in enumerate(judged) if item.elaborates]
+    return places[0] if len(places) == 1 else None
 
 
 def rank_one(judged: Sequence[Judged]) -> int | None:
@@ -91,6 +97,7 @@ RULES: Mapping[str, Rule] = {
     "first": first,
     "proof": proved,
     "majority": majority,
+    "unique": unique,
     "rank 1, no Lean": rank_one,
     "majority, no Lean": plain_majority,
 }

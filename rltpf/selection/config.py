@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rltpf.config import Config
 from rltpf.llm.settings import LLMConfig
@@ -40,6 +40,9 @@ class ScribeConfig(Config):
     """Most replies of the rewriter for one problem; the first that passes is kept."""
     tests: int = Field(4, ge=2)
     """Other answers of the problem that the function is tried on: Lean has to take what it writes for all of them."""
+    labels: int = Field(0, ge=0)
+    """Of these answers, for how many the rewriter first writes the block itself, a request each: the function is then
+    asked for with these blocks, and has to give them. The first phase, without a trained model, goes this way."""
     hard: bool = False
     """Whether only problems are kept whose base answer is not found in the statement as it stands."""
     earlier: tuple[Path, ...] = ()
@@ -48,3 +51,9 @@ class ScribeConfig(Config):
     """Share of the problems that are held out for evaluation, drawn by the question before anything else."""
     seed: int = 42
     """Seed of all sampling, and of the problems that are held out."""
+
+    @model_validator(mode="after")
+    def _one_is_unseen(self) -> ScribeConfig:
+        if self.labels >= self.tests:
+            raise ValueError(f"labels is {self.labels}, and has to be below tests, {self.tests}: one answer is unseen")
+        return self

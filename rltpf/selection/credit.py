@@ -28,10 +28,16 @@ def doubt(item: Judged) -> str:
         return "proved, and the answer is not numbers alone: it may restate the question"
     if _WRAPPING.search(scan(item.statement).code):
         return "proved, in a type whose numbers start again at zero"
-    statement = read_statement(item.statement)
-    tokens = [token.text for token in statement.tokens]
-    known = holds(statement, own) if own is not None else set(re.findall(r"[0-9]+", text)) <= _digits(tokens)
-    return "" if known else "proved, and the goal does not hold the answer"
+    return "proved, and the goal does not hold the answer" if unheld(item) else ""
+
+
+def unheld(item: Judged) -> bool:
+    """Whether the goal is without the candidate, so that neither a proof nor a refutation is one of it."""
+    own, statement = term(item.candidate), read_statement(item.statement)
+    if own is not None:
+        return not holds(statement, own)
+    digits = _digits([token.text for token in statement.tokens])
+    return not set(re.findall(r"[0-9]+", plain(item.candidate))) <= digits
 
 
 def uncontradicted(judged: Sequence[Judged]) -> list[Judged]:

@@ -20,13 +20,15 @@ def show(config: SelectConfig | ScribeConfig, first: Ranked) -> int:
         "answer": first.candidates[0],
         "library": library_of(header_of(config.prover)),
         "fault": "",
+        "block": "",
     }
     unasked = {"judge", "checker"} if isinstance(config, ScribeConfig) else set[str]()
     if isinstance(config, SelectConfig) and config.rule != "majority":
         unasked = {"checker"}
-    for role, name in _ROLES.items():
-        if role in unasked:
-            continue
+    asked = [(role, name) for role, name in _ROLES.items() if role not in unasked]
+    if isinstance(config, ScribeConfig) and config.labels:
+        asked = [("formaliser", "formalise"), ("rewriter", "label"), ("rewriter", "synthesise")]
+    for role, name in asked:
         for message in PROMPTS.sketch(name, **known):
             print(f"--- {role}: {name}, version {PROMPTS.versions[name]} ({message.role})\n{message.content}\n")
     return 0

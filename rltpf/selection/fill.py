@@ -2,16 +2,19 @@
 
 The function is a program that a model wrote: it runs in the sandbox, and what it returns is only text, which passes the
 gate and Lean like any other. A function that ignores its argument would make every candidate pass, so it has to give
-the base block back for the base answer, the same texts twice, and different ones for different answers.
+the base block back for the base answer, the same texts in another order, and different ones for different answers. What
+is given in the goal, and what it claims, has to stay (see `edits`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
 from rltpf.sandbox.functions import run_function
+from rltpf.selection.edits import overreach
 from rltpf.selection.statement import Statement, StatementError, read_statement
 
 MAX_BLOCK = 2_000
@@ -39,34 +42,66 @@ class Fill(BaseModel):
     fill_answer_code: str
 
 
+class Label(BaseModel):
+    """A teacher's reply: the block, and what it is for one other answer."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    original_local_block: str
+    rewritten_local_block: str
+
+
 class FillError(ValueError):
     """A reply that breaks the contract; the message says how."""
 
 
 def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequence[str]) -> list[str | None]:
     """The statement for every candidate, None where the function gives no usable text for it; raises `FillError` where
-    the reply breaks the contract.
+    the reply breaks the contract, for every candidate if not for all of them together.
 
     The base answer's own is not among them.
     """
     block, start = reply.original_local_block, _place(statement, reply.original_local_block)
     answers = [base_answer, *candidates]
     texts = _run(reply.fill_answer_code, answers)
-    if texts != _run(reply.fill_answer_code, answers):
+    # The other way round: what depends on the calls before is no function of its answer.
+    if texts != _run(reply.fill_answer_code, answers[::-1])[::-1]:
         raise FillError("the function gives another text each time")
     if texts[0] != block:
         raise FillError(f"for the base answer the function gives {texts[0]!r} and not its block")
-    usable = [text for text in texts[1:] if text is not None]
-    if len(usable) > 1 and len(set(usable)) == 1:
-        raise FillError("the function gives the same text for different answers")
-    return [_written(statement, start, block, text) for text in texts[1:]]
+    statements: list[str | None] = []
+    fault = ""
+    for candidate, text in zip(candidates, texts[1:], strict=True):
+        try:
+            if text is not None and texts.count(text) > 1:
+                raise FillError("the function gives the same text for different answers")
+            statements.append(None if text is None else _written(statement, start, block, text))
+        except FillError as error:
+            statements.append(None)
+            fault = f"for {candidate}: {error}"
+    if fault and not any(statements):
+        raise FillError(fault)
+    return statements
+
+
+def labelled(statement: Statement, label: Label, block: str) -> str:
+    """The statement for a label; raises `FillError` where its block is not `block` (if any), or it cannot be used."""
+    if block and label.original_local_block != block:
+        raise FillError(f"the block is {label.original_local_block!r}, and that of an earlier answer {block!r}")
+    if label.rewritten_local_block == label.original_local_block:
+        raise FillError("the block is the same for another answer")
+    start = _place(statement, label.original_local_block)
+    if _usable(label.rewritten_local_block) is None:
+        raise FillError("the block for the other answer is empty, or too long")
+    return _written(statement, start, label.original_local_block, label.rewritten_local_block)
 
 
 def _place(statement: Statement, block: str) -> int:
     if not block.strip():
         raise FillError("the block is empty")
-    if statement.text.count(block) != 1:
-        raise FillError(f"the block occurs {statement.text.count(block)} times in the statement, and has to once")
+    # Also where it overlaps itself, as `1 + 1` does in `1 + 1 + 1`.
+    if (times := len(re.findall(f"(?={re.escape(block)})", statement.text))) != 1:
+        raise FillError(f"the block occurs {times} times in the statement, and has to once")
     start = statement.text.index(block)
     if start < statement.goal[0]:
         raise FillError("the block reaches out of the goal: what is given must stay")
@@ -84,17 +119,22 @@ def _run(code: str, answers: Sequence[str]) -> list[str | None]:
     texts = outcome.value
     if not isinstance(texts, list) or len(texts) != len(answers):
         raise FillError("the function does not give one text for each answer")
-    return [text if isinstance(text, str) and text.strip() and len(text) <= MAX_BLOCK else None for text in texts]
+    return [_usable(text) for text in texts]
 
 
-def _written(statement: Statement, start: int, block: str, text: str | None) -> str | None:
-    if text is None:
-        return None
+def _usable(text: object) -> str | None:
+    return text if isinstance(text, str) and text.strip() and len(text) <= MAX_BLOCK else None
+
+
+def _written(statement: Statement, start: int, block: str, text: str) -> str:
     written = statement.text[:start] + text + statement.text[start + len(block) :]
     try:
         edited = read_statement(written)
-    except StatementError:
-        return None
+    except StatementError as error:
+        raise FillError(str(error)) from None
     # A text that ends the theorem, or begins another, would leave its slot.
-    same = edited.text == written.rstrip() and edited.goal[0] == statement.goal[0]
-    return edited.text if same else None
+    if edited.text != written.rstrip() or edited.goal[0] != statement.goal[0]:
+        raise FillError("the text leaves the place of its block")
+    if fault := overreach(statement, edited):
+        raise FillError(fault)
+    return edited.text

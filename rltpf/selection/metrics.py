@@ -42,6 +42,8 @@ def summarise(scored: Sequence[Scored], sames: Mapping[str, Same]) -> dict[str, 
         "base_rank": _base_ranks(selections),
         "no_base": sum(selection.base is None for selection in selections),
         "pass_at_k": sum(any(item.elaborates for item in selection.judged) for selection in selections),
+        "candidates": sum(len(selection.judged) for selection in selections),
+        "elaborating": sum(item.elaborates for selection in selections for item in selection.judged),
         "passing": {
             str(count): problems
             for count, problems in sorted(

@@ -17,7 +17,7 @@ from rltpf.opening import show_opening
 from rltpf.progress import Progress
 from rltpf.prover import build_prover
 from rltpf.prover.cascade import Library
-from rltpf.records import Failure
+from rltpf.records import Failure, content_id
 from rltpf.runs import RunDirectory
 from rltpf.selection.candidates import ranked
 from rltpf.selection.choice import RULES
@@ -42,6 +42,11 @@ class Ranked:
     @property
     def id(self) -> str:
         return str(self.row["id"])
+
+    @property
+    def key(self) -> str:
+        """What the journal knows the row by: one with the id of another problem, or with other candidates, is new."""
+        return f"{self.id} {content_id(self.row['question'], self.candidates)}"
 
 
 def ranking(row: dict[str, Any]) -> Ranked:
@@ -76,7 +81,7 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
 
     async def judge(problem: Ranked) -> Selection | None:
         try:
-            return await selector.judge(problem.id, str(problem.row["question"]), problem.candidates)
+            return await selector.judge(problem.key, str(problem.row["question"]), problem.candidates)
         except (NoVerdict, ModelError) as error:
             unfinished.append(Failure(problem.id, type(error).__name__, str(error)))
             return None
@@ -86,7 +91,7 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
             selections.append(selection.to_json())
 
     try:
-        todo = [problem for problem in problems if problem.id not in selections]
+        todo = [problem for problem in problems if problem.key not in selections]
         if todo:
             show_opening(run, config, FIRST, first_prompt(todo[0], prover.library))
         concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
@@ -102,7 +107,7 @@ async def select_rows(config: SelectConfig, run: RunDirectory, problems: Sequenc
 def read_selections(run: RunDirectory, problems: Sequence[Ranked]) -> dict[str, Selection]:
     """The selections of the run by the problem's id, in the order of the input."""
     journal = run.journal("selections")
-    found = {p.id: Selection.from_json(row) for p in problems if (row := journal.get(p.id)) is not None}
+    found = {p.id: Selection.from_json(row) for p in problems if (row := journal.get(p.key)) is not None}
     journal.close()
     return found
 
@@ -138,5 +143,6 @@ def selected(rule: str, problem: Ranked, selection: Selection) -> dict[str, Any]
         "base_rank": None if selection.base is None else selection.base + 1,
         "calls": selection.calls,
         "lean_seconds": selection.lean_seconds,
+        "faults": list(selection.faults),
         "judged": [item.to_json() for item in selection.judged],
     }

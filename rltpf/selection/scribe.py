@@ -2,7 +2,9 @@
 
 An example is a base statement, the block of it that depends on the answer, and a function that writes the block for any
 answer. It is kept where the function keeps the rewriter's contract (see `fill`) and Lean takes what it writes for other
-answers, all of them. Prompt and reply are those of `rltpf select`, so that what is trained is what is asked later.
+answers, all of them. Without a trained model a teacher first writes the block for some answers, and then the function
+that gives these blocks. Prompt and reply of the example are those of `rltpf select` either way, so that what is trained
+is what is asked later.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rltpf.llm.model import ChatModel, Request
@@ -20,7 +22,7 @@ from rltpf.records import Failure, Record, content_id
 from rltpf.selection.candidates import plain, term, without_repeats
 from rltpf.selection.choice import Judged
 from rltpf.selection.config import ScribeConfig
-from rltpf.selection.fill import Fill, FillError, fill
+from rltpf.selection.fill import Fill, FillError, Label, fill, labelled
 from rltpf.selection.prompting import messages
 from rltpf.selection.selector import Selector
 from rltpf.selection.statement import Statement, places, read_statement
@@ -95,31 +97,68 @@ class Scribe:
         return await self._filtered(found, statement, tests)
 
     async def _filtered(self, found: Example, statement: Statement, tests: Sequence[str]) -> Example:
-        prompt = messages("rewrite", question=found.question, answer=found.answer, statement=found.statement, fault="")
-        request = Request("rewriter", prompt, self._selector.sampling("rewriter"))
+        labels: dict[str, tuple[Label, str]] = {}
+        for answer in tests[: self._config.labels]:
+            found = replace(found, replies=found.replies + 1)
+            try:
+                block = next(iter(labels.values()))[0].original_local_block if labels else ""
+                labels[answer] = await self._label(found, statement, answer, block)
+            except (MalformedReply, FillError) as error:
+                return _lost(found, "no_label", f"label of {answer}: {error}")
+        request = self._asked(found, labels)
         fault = ""
         for number in range(self._config.samples):
+            found = replace(found, replies=found.replies + 1)
             try:
                 reply = await complete_json(self._model, request.sample(number), Fill.model_validate, tries=1)
                 texts = await asyncio.to_thread(fill, statement, found.answer, reply, tests)
+                await self._check(found, tests, texts, labels)
             except (MalformedReply, FillError) as error:
                 fault = str(error)
                 continue
-            refused = await self._first_refused(found, tests, texts)
-            if refused is None:
-                changes = {"block": reply.original_local_block, "code": reply.fill_answer_code}
-                return Example.from_json(found.to_json() | changes | {"passed": list(tests), "replies": number + 1})
-            fault = f"for {refused.candidate} Lean does not take what the function writes: {refused.reason}"
-        return _lost(Example.from_json(found.to_json() | {"replies": self._config.samples}), "no_function", fault)
+            return replace(found, block=reply.original_local_block, code=reply.fill_answer_code, passed=tuple(tests))
+        return _lost(found, "no_function", fault)
 
-    async def _first_refused(self, found: Example, tests: Sequence[str], texts: Sequence[str | None]) -> Judged | None:
-        for answer, text in zip(tests, texts, strict=True):
+    async def _label(self, found: Example, statement: Statement, answer: str, block: str) -> tuple[Label, str]:
+        """The block for one other answer, and the statement with it, which Lean takes."""
+        request = self._request("label", other=answer, block=block, **_problem(found))
+        label = await complete_json(self._model, request, Label.model_validate, tries=1)
+        text = labelled(statement, label, block)
+        await self._check(found, [answer], [text], {})
+        return label, text
+
+    def _asked(self, found: Example, labels: Mapping[str, tuple[Label, str]]) -> Request:
+        """For the function: as `select` asks for it, or with the blocks that are known."""
+        if not labels:
+            return self._request("rewrite", fault="", **_problem(found))
+        blocks = {answer: label.rewritten_local_block for answer, (label, _) in labels.items()}
+        first = next(iter(labels.values()))[0].original_local_block
+        pairs = json.dumps({found.answer: first, **blocks}, ensure_ascii=False, indent=1)
+        return self._request("synthesise", pairs=pairs, **_problem(found))
+
+    def _request(self, prompt: str, **values: str) -> Request:
+        return Request("rewriter", messages(prompt, **values), self._selector.sampling("rewriter"))
+
+    async def _check(
+        self,
+        found: Example,
+        answers: Sequence[str],
+        texts: Sequence[str | None],
+        labels: Mapping[str, tuple[Label, str]],
+    ) -> None:
+        """Raises `FillError` for an answer without a statement, or with one that its label or Lean does not have."""
+        for answer, text in zip(answers, texts, strict=True):
             if text is None:
-                return Judged(answer, reason="no usable text")
+                raise FillError(f"for {answer} the function gives no usable text")
+            if answer in labels and text != labels[answer][1]:
+                raise FillError(f"for {answer} the function does not give the labelled block")
             item = await self._selector.checked(found.statement, Judged(answer, "rewritten", text))
             if not item.elaborates:
-                return item
-        return None
+                raise FillError(f"for {answer} Lean does not take what is written: {item.reason}")
+
+
+def _problem(found: Example) -> dict[str, str]:
+    return {"question": found.question, "answer": found.answer, "statement": found.statement}
 
 
 def is_prose(answer: str) -> bool:
@@ -129,4 +168,4 @@ def is_prose(answer: str) -> bool:
 
 
 def _lost(example: Example, reason: str, detail: str) -> Example:
-    return Example.from_json(example.to_json() | {"error": Failure("scribe", reason, detail).to_json()})
+    return replace(example, error=Failure("scribe", reason, detail))

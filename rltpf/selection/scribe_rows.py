@@ -11,7 +11,7 @@ from typing import Any
 
 from rltpf import pipeline
 from rltpf.errors import InputError
-from rltpf.journal import scan
+from rltpf.journal import Journal, scan
 from rltpf.llm import build_model
 from rltpf.llm.model import ModelError
 from rltpf.opening import show_opening
@@ -68,6 +68,7 @@ async def scribe_rows(
             journal.append(example.to_json())
 
     try:
+        _refuse_another_question(problems, earlier, journal)
         tried = [problem for problem in problems if problem.id not in earlier]
         todo = [problem for problem in tried if problem.id not in journal]
         concurrency = pipeline.in_flight(config.llm.max_concurrent, config.prover.workers)
@@ -82,6 +83,18 @@ async def scribe_rows(
         await prover.close()
         journal.close()
     return note_unfinished(run, "problems", unfinished)
+
+
+def _refuse_another_question(problems: Sequence[Ranked], earlier: Mapping[str, Example], journal: Journal) -> None:
+    """Raises `InputError` where an id stood for another problem before: its example would be taken for this one's."""
+    for problem in problems:
+        row = journal.get(problem.id)
+        before = earlier.get(problem.id) or (Example.from_json(row) if row else None)
+        if before is not None and before.question != problem.row["question"]:
+            raise InputError(
+                f"{problem.id}: has another question than in the run or phase before: give the problem another id, or "
+                "start again with --overwrite"
+            )
 
 
 def write_data_set(

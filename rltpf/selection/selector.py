@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +28,8 @@ from rltpf.prover.traps import REJECTED, TRUNCATION
 from rltpf.records import Record
 from rltpf.selection.candidates import plain, term, value_of, without_repeats
 from rltpf.selection.choice import Judged, Route
-from rltpf.selection.credit import doubt, uncontradicted, without_refutations
+from rltpf.selection.credit import doubt, uncontradicted, unheld, without_refutations
+from rltpf.selection.edits import overreach, says_nothing
 from rltpf.selection.fill import Fill, FillError, fill
 from rltpf.selection.statement import Place, Statement, StatementError, places, read_statement, substitute
 
@@ -57,9 +59,10 @@ class _Places(BaseModel):
 class Selection(Record):
     """What became of one problem's candidates, in rank order and without those that repeat an earlier one's value.
 
-    `base` is the place of the base among `judged`, from 0, None where no candidate could be formalised. `attempts` are
-    the formaliser's statements up to the base, with what Lean said. `calls` counts requests by role. `independent` is
-    the control: each candidate formalised by itself; empty where it was not asked for.
+    `id` is what the run's journal knows the problem by. `base` is the place of the base among `judged`, from 0, None
+    where no candidate could be formalised. `attempts` are the formaliser's statements up to the base, with what Lean
+    said. `calls` counts requests by role. `faults` says what was wrong with useless replies of judge and rewriter.
+    `independent` is the control: each candidate formalised by itself; empty where it was not asked for.
     """
 
     id: str
@@ -68,6 +71,7 @@ class Selection(Record):
     attempts: tuple[Judged, ...]
     calls: dict[str, int]
     lean_seconds: float
+    faults: tuple[str, ...] = ()
     independent: tuple[Judged, ...] = ()
     independent_calls: int = 0
 
@@ -134,6 +138,7 @@ class _Problem:
         self._model = _Counting(selector._model)
         self._seconds = 0.0
         self._own: dict[str, Judged] = {}
+        self._faults: list[str] = []
 
     async def judge(self) -> Selection:
         attempts = await self.attempts()
@@ -159,6 +164,7 @@ class _Problem:
             tuple(attempts),
             calls,
             round(self._seconds, 3),
+            tuple(self._faults),
             self._counted_votes(independent),
             self._model.calls["formaliser"] if self._selector._independent else 0,
         )
@@ -199,8 +205,11 @@ class _Problem:
         written: dict[str, Judged] = {}
         for candidate in self._candidates:
             pasted = term(candidate)
-            if chosen and pasted is not None:
-                written[candidate] = Judged(candidate, route, substitute(statement, chosen, pasted))
+            edited = substitute(statement, chosen, pasted) if chosen and pasted is not None else ""
+            if edited and (fault := overreach(statement, read_statement(edited), chosen=True)):
+                self._faults.append(f"judge: {fault}")
+            elif edited:
+                written[candidate] = Judged(candidate, route, edited)
         left = [c for c in self._candidates if c not in written and c != own.candidate]
         if left:
             written |= await self._rewritten(statement, own.candidate, left)
@@ -230,9 +239,11 @@ class _Problem:
         request = self._request("judge", "place", answer=answer, marked=marked(statement, found))
         try:
             reply = await complete_json(self._model, request, _Places.model_validate)
-        except MalformedReply:
+        except MalformedReply as error:
+            self._faults.append(f"judge: {error}")
             return "none", []
         if not all(1 <= number <= len(found) for number in reply.places):
+            self._faults.append(f"judge: chooses {reply.places} of {len(found)} places")
             return "none", []
         return "chosen", [found[number - 1] for number in sorted(set(reply.places))]
 
@@ -246,6 +257,7 @@ class _Problem:
                 texts = await asyncio.to_thread(fill, statement, answer, reply, candidates)
             except (MalformedReply, FillError) as error:
                 fault = str(error)
+                self._faults.append(f"rewriter: {fault}")
                 continue
             return {
                 candidate: Judged(candidate, "rewritten", text)
@@ -257,6 +269,9 @@ class _Problem:
     async def _checked(self, item: Judged, base_flags: Sequence[str] = ()) -> Judged:
         """The candidate with Lean's word on its statement. One whose operations are cut off where the base's are not,
         such as 1/2 in the place of a natural number, means another answer than its candidate."""
+        if says_nothing(read_statement(item.statement)):
+            reason = "an equation of the goal is true by its words alone"
+            return dataclasses.replace(item, verdict="refused", reason=reason)
         report = self._counted(await self._selector._prover.elaborates(item.statement))
         if not report.verified:
             return dataclasses.replace(
@@ -276,8 +291,8 @@ class _Problem:
             reason = doubt(item) or await self._leak(item)
             return dataclasses.replace(item, proof="open" if reason else "proved", reason=reason)
         refuted = self._tried(await self._selector._prover.refute(item.statement))
-        # False for a truncated operation alone: the candidate may be right.
-        false = refuted.verified and not refuted.flags
+        # False for a truncated operation alone, or of another number than the candidate: that may be right.
+        false = refuted.verified and not refuted.flags and not unheld(item)
         return dataclasses.replace(item, proof="refuted" if false else "open")
 
     async def _compared(self, judged: list[Judged]) -> list[Judged]:
@@ -317,7 +332,7 @@ class _Problem:
 
 
 def _may_be_cut_off(item: Judged) -> bool:
-    return not plain(item.candidate).lstrip("-").isdigit()
+    return re.fullmatch("[0-9]+", plain(item.candidate)) is None
 
 
 def marked(statement: Statement, found: Sequence[Place]) -> str:

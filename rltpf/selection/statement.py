@@ -8,7 +8,7 @@ problem of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rltpf.prover.lean_text import scan
@@ -21,9 +21,14 @@ _THEOREM = re.compile(r"(?<![\w.'])(theorem|lemma|example)(?![\w'!?])")
 _PROOF = re.compile(r"\s*(?:by\s+)?sorry\s*")
 _IMPORT = re.compile(r"\s*import\s+[\w.]+[ \t]*(?:\n|$)")
 _BRACKETS = dict(zip("([{⟨⦃⌊⌈", ")]}⟩⦄⌋⌉", strict=True))
-_EQUALITIES = names("= ↔ <->")
-# What may stand beside a whole operand; after an equality, what ends it.
-_ENDS = _EQUALITIES | names(r"≠ < > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; , ( ) { } [ ] ⟨ ⟩")
+EQUALITIES = names("= ↔ <->")
+# What may stand beside a whole operand: before it, and after it.
+_BESIDE = EQUALITIES | names(r"< > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; ,")
+_BEFORE = _BESIDE | names("( { [ ⟨")
+_AFTER = _BESIDE | names(") } ] ⟩")
+# In a goal with one of these an equation may not be claimed by itself.
+_DOUBTFUL = names(r"∨ \/ Or Ne Xor False")
+_JOINTS = names(r"∧ ∨ → ↔ /\ \/ -> <->")
 _PARTS = names("; , { } [ ] ⟨ ⟩")
 _LONGEST_OPERAND = 24
 # A number after one of these is part of a type, or no argument.
@@ -45,8 +50,8 @@ class Token:
 class Place:
     """Where the base answer stands in a statement: its characters, and whether it is surely a slot of the answer.
 
-    It is sure as one side of an equation; in a binder, as a bound, a part of a tuple or set, or the argument of a
-    function it may be a given of the problem, or a part of an answer that is more.
+    It is sure as one side of an equation that is claimed outright; in a binder, as a bound, a part of a tuple or set,
+    an alternative, or the argument of a function it may be a given of the problem, or a part of an answer that is more.
     """
 
     start: int
@@ -65,8 +70,11 @@ class Statement:
     @property
     def tokens(self) -> list[Token]:
         """The tokens of the goal."""
-        code = scan(self.text).code
-        return [Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(code, *self.goal)]
+        return [token for token in self.all_tokens if token.start >= self.goal[0]]
+
+    @property
+    def all_tokens(self) -> list[Token]:
+        return [Token(m[0], m.start(), m.end()) for m in _TOKEN.finditer(scan(self.text).code)]
 
 
 def read_statement(source: str) -> Statement:
@@ -106,6 +114,7 @@ def places(statement: Statement, answer: str) -> list[Place]:
     """Where the answer, a Lean term, stands in the goal as a whole operand, from left to right."""
     wanted = [m[0] for m in _TOKEN.finditer(answer)]
     tokens = statement.tokens
+    doubtful = any(token.text in _DOUBTFUL for token in tokens)
     found = []
     for first in range(len(tokens) - len(wanted) + 1):
         last = first + len(wanted)
@@ -113,54 +122,99 @@ def places(statement: Statement, answer: str) -> list[Place]:
             continue
         before = tokens[first - 1].text if first else ":"
         after = tokens[last].text if last < len(tokens) else ":="
-        bound = _is_bound(tokens[:first])
-        if after not in _ENDS or not (before in _ENDS or _is_function(before)):
+        bound = is_bound(tokens[:first])
+        if after not in _AFTER or not _may_precede(before, wanted[0]):
             continue
-        if not bound and _is_antecedent(tokens[last:]):
+        if _is_denied(tokens[:first]) or (not bound and is_antecedent(tokens[last:])):
             continue
-        sure = not bound and bool({before, after} & _EQUALITIES) and {before, after} <= _ENDS - _PARTS
+        whole = before in _BEFORE - _PARTS and after in _AFTER - _PARTS
+        sure = whole and not bound and not doubtful and bool({before, after} & EQUALITIES)
         found.append(Place(tokens[first].start, tokens[last - 1].end, sure))
     return found
 
 
 def holds(statement: Statement, answer: str) -> bool:
-    """Whether the goal has the answer, a Lean term, as a whole operand, be it written in another way: 0.5 for 1 / 2."""
-    value = arithmetic.value(answer)
+    """Whether the goal has the answer, a Lean term, as a whole operand, be it written in another way: 0.5 for 1 / 2.
+
+    It has not where it stands in one of two alternatives or is denied, which claims another thing.
+    """
+    value, tokens = arithmetic.value(answer), statement.tokens
     if value is None:
-        return bool(places(statement, answer))
-    tokens = statement.tokens
+        return any(
+            _is_outright([t for t in tokens if t.end <= place.start], [t for t in tokens if t.start >= place.end])
+            for place in places(statement, answer)
+        )
     for first, token in enumerate(tokens):
         before = tokens[first - 1].text if first else ":"
-        if not (before in _ENDS or _is_function(before)):
+        if not _may_precede(before, token.text) or _is_denied(tokens[:first]):
             continue
         for last in range(first, min(len(tokens), first + _LONGEST_OPERAND)):
             after = tokens[last + 1].text if last + 1 < len(tokens) else ":="
-            if after in _ENDS and arithmetic.value(statement.text[token.start : tokens[last].end]) == value:
+            if after not in _AFTER or arithmetic.value(statement.text[token.start : tokens[last].end]) != value:
+                continue
+            if _is_outright(tokens[:first], tokens[last + 1 :]):
                 return True
     return False
 
 
-def _is_function(token: str) -> bool:
-    return re.fullmatch(_NAME, token) is not None and token not in _NO_FUNCTIONS
+def _may_precede(before: str, first: str) -> bool:
+    """Whether a whole operand may begin between these: not at the sign of `x - 3`, which is no argument of x."""
+    function = re.fullmatch(_NAME, before) is not None and before not in _NO_FUNCTIONS
+    return before in _BEFORE or (function and first != "-")
 
 
-def _is_bound(before: Sequence[Token]) -> bool:
+def is_bound(before: Sequence[Token]) -> bool:
     """Whether these tokens end within the brackets of a binder, `∀ (h : x = …`: most often a given, too."""
     depth = 0
     for place in range(len(before) - 1, -1, -1):
         depth += (before[place].text in _BRACKETS.values()) - (before[place].text in _BRACKETS)
         if depth < 0:
             rest = [token.text for token in before[place + 1 :]]
+            if before[place].text == "{" and "|" in rest:
+                return False  # a set `{x : ℕ | x < 3}` gives nothing
             return ":" in rest and all(re.fullmatch(_NAME, name) for name in rest[: rest.index(":")])
     return False
 
 
-def _is_antecedent(rest: Sequence[Token]) -> bool:
+def is_antecedent(rest: Sequence[Token]) -> bool:
     """Whether an arrow follows, so that what comes before it is a given."""
     depth = 0
     for token in rest:
         depth += (token.text in _BRACKETS) - (token.text in _BRACKETS.values())
         if token.text in ("→", "->") and depth <= 0:
+            return True
+    return False
+
+
+def _is_outright(before: Sequence[Token], rest: Sequence[Token]) -> bool:
+    """Whether no `∨` joins what stands between these tokens with something else; in a binder it is a name's value."""
+    sides = (rest, _BRACKETS.keys()), (before[::-1], _BRACKETS.values())
+    return is_bound(before) or not any(_is_joined(tokens, opening) for tokens, opening in sides)
+
+
+def _is_joined(beside: Sequence[Token], opening: Collection[str]) -> bool:
+    """Whether an `∨` comes before any arrow or comma on the way outwards; `opening` are the brackets that lead in."""
+    depth = 0
+    for token in beside:
+        if token.text in opening:
+            depth += 1
+        elif token.text in _BRACKETS or token.text in _BRACKETS.values():
+            depth = max(0, depth - 1)
+        elif depth == 0 and token.text in ("∨", r"\/", "→", "->", ","):
+            return token.text in ("∨", r"\/")
+    return False
+
+
+def _is_denied(before: Sequence[Token]) -> bool:
+    """Whether a negation reaches here: an equation in it says what the answer is not."""
+    depth, reaches = 0, True
+    for token in reversed(before):
+        depth += (token.text in _BRACKETS.values()) - (token.text in _BRACKETS)
+        if depth < 0:
+            depth, reaches = 0, True
+        elif depth == 0 and token.text in _JOINTS:
+            reaches = False
+        elif depth == 0 and reaches and token.text in ("¬", "Not"):
             return True
     return False
 

@@ -26,6 +26,9 @@ class Author:
         if user.startswith("Problem:\nAna has 16 eggs") and "\nAnswer: " in user:
             answer = user.split("\nAnswer: ")[1].split("\n")[0]
             return f"```lean\n{EGGS.format(answer)} := by sorry\n```"
+        if user.startswith("Problem:\nAna has 16 eggs") and "\nOther answer: " in user:
+            other = user.split("\nOther answer: ")[1].split("\n")[0]
+            return json.dumps({"original_local_block": "dollars = 14", "rewritten_local_block": f"dollars = {other}"})
         if user.startswith("Problem:\nAna has 16 eggs"):
             code = "def fill_answer(answer):\n    return f'dollars = {answer}'"
             return json.dumps({"original_local_block": "dollars = 14", "fill_answer_code": code})

@@ -43,6 +43,9 @@ def test_all_golds_together() -> None:
         ("Some words.\n### RANKED ANSWERS\n5\n6", ["5", "6"]),
         ("<ranked_answers>\n```\n5\n6\n```\n</ranked_answers>", ["5", "6"]),
         ("1\n2\n3\n4\n5\n6\n7\n8\n9", ["1", "2", "3", "4", "5", "6", "7", "8"]),
+        ("<think>\n1. 4\n<ranked_answers>\n9\n</ranked_answers></think>\n5\n6", ["5", "6"]),
+        ("1: 2", ["1: 2"]),
+        ("1: 5\n2: 6", ["5", "6"]),
         ("", []),
     ],
 )

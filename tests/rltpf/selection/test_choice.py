@@ -30,7 +30,7 @@ CASES = {
     [
         ("one is proved", 0, 2, 2),
         ("one is left open", 0, 2, 2),
-        ("all that elaborate are refuted", 0, 1, 0),
+        ("all that elaborate are refuted", 0, 1, 1),
         ("nothing elaborates", 0, 0, 0),
         ("all are refuted", 0, 0, 0),
         ("none", None, None, None),
@@ -67,6 +67,23 @@ def test_what_is_proved_of_another_problem_has_no_vote() -> None:
     assert RULES["majority"]((other,)) == 0
 
 
+def test_a_refuted_candidate_is_selected_where_all_are() -> None:
+    """What is left out of both upper levels, by the checker or by Lean, still goes before what is refuted."""
+    refuted = Judged("3", "edited", "t", "elaborates", "refuted", votes=5)
+    others = (
+        Judged("4", "none"),
+        Judged("4", "edited", "t", "rejected"),
+        Judged("4", "edited", "t", "elaborates", "proved", consistent=False),
+    )
+    for other in others:
+        assert [RULES[name]((refuted, other)) for name in ("proof", "majority")] == [1, 1]
+
+
+def test_unique_selects_where_one_elaborates() -> None:
+    one, none = Judged("3", "edited", "t", "elaborates"), Judged("4", "edited", "t", "rejected")
+    assert [RULES["unique"](items) for items in ((none, one), (one, one), (none, none), ())] == [1, None, None, None]
+
+
 def test_metrics() -> None:
     def scored(case: str, gold: str, base: int | None, formaliser: int) -> Scored:
         selection = Selection(case, CASES[case], base, (), {"formaliser": formaliser}, 2.0)
@@ -85,6 +102,8 @@ def test_metrics() -> None:
     assert (found["problems"], found["no_base"], found["pass_at_k"]) == (4, 1, 3)
     assert found["base_rank"] == {"1": 2, "2": 1}
     assert found["passing"] == {"0": 1, "2": 3}
+    # 3 + 3 + 2 + 2 candidates, and two that elaborate in three of the problems.
+    assert (found["candidates"], found["elaborating"]) == (10, 6)
     assert found["calls_per_problem"] == {"formaliser": 1.5}
     assert found["lean_seconds_per_problem"] == 2.0
     assert (table["gold_at_k"], table["gold_elaborates"]) == (3, 2)

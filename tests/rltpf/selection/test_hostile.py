@@ -84,8 +84,24 @@ def test_the_right_answer_is_proved_however_it_is_written(prover: Prover) -> Non
         # The answer is given: proved for that alone, and the others are refuted for that alone.
         ("theorem t (x : Nat) (h : x = 12) : x = 12 := by sorry", ["12", "13"], ["open", "open"]),
         ("theorem t (x : Nat) (h : x = 1) (k : x = 2) : x = {} := by sorry", ["12", "13"], ["open", "open"]),
-        # The answer is not in it.
+        # The answer is not in it: neither is proved of it, nor refuted.
         ("theorem t : 1 + 1 = 2 := by sorry", ["12"], ["open"]),
+        ("theorem t (x : Nat) (h : x = 13) : x = 12 := by sorry", ["13"], ["open"]),
+        ("theorem t (x : Int) (h : x = 3) : x - 3 = 0 := by sorry", ["-3"], ["open"]),
+        # One of two is proved of both.
+        ("theorem t (x : Nat) (h : x = 7) : x = {} ∨ x = 7 := by sorry", ["3"], ["open"]),
+        # It says what the answer is not.
+        ("theorem t (x : Nat) (h : x = 5) : ¬ x = {} := by sorry", ["5", "4"], ["open", "open"]),
+        ("theorem t (x : Nat) (h : x = 5) : x ≠ {} := by sorry", ["5", "4"], ["open", "open"]),
+        # True by its words alone: no statement of any answer.
+        ("theorem t : {} = {} := by sorry", ["12", "13"], ["", ""]),
+        ("theorem t : (({} : Nat)) = {} := by sorry", ["12", "13"], ["", ""]),
+        ("theorem t (x : Nat) : x = 5 → {} = {} := by sorry", ["12"], [""]),
+        ("theorem t : ∃ x : Nat, x = {} := by sorry", ["12"], [""]),
+        ("theorem t : let x : Nat := {}; x = {} := by sorry", ["12"], [""]),
+        ("def total : Nat := {}\n\ntheorem t : total = {} := by sorry", ["12", "13"], ["", ""]),
+        # A negative number that is cut off to zero there.
+        ("theorem t (n : Nat) (h : n = 0) : n = Int.toNat {} := by sorry", ["3", "-3"], ["refuted", ""]),
     ],
 )
 def test_statements_that_prove_too_much(

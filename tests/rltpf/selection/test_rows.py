@@ -58,6 +58,18 @@ def test_rows_are_selected_from_and_a_second_start_does_nothing_again(
     assert (tmp_path / "selected.jsonl").read_bytes() == before
 
 
+@pytest.mark.lean
+def test_other_candidates_are_another_problem(tmp_path: Path) -> None:
+    words = arguments(tmp_path)
+    assert main(words) == 0
+    changed = [{**ROWS[0], "candidates": ["2", "16/2", "7"]}, ROWS[1]]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
+    assert main(words) == 0
+    first, second = map(json.loads, (tmp_path / "selected.jsonl").read_text().splitlines())
+    assert (first["selected"], first["rank"], second["selected"]) == ("16/2", 2, "8")
+    assert [item["candidate"] for item in first["judged"]] == ["2", "16/2", "7"]
+
+
 @pytest.mark.parametrize(
     ("line", "fault"),
     [

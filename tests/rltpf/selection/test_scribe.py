@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -11,10 +12,15 @@ import pytest
 
 from rltpf.cli import main
 from rltpf.llm.model import Completion, Request, Sampling
+from rltpf.llm.settings import LLMConfig
 from rltpf.llm.transcript import Transcript
-from rltpf.selection.prompting import messages
-from rltpf.selection.scribe import Example, is_prose
+from rltpf.prover.prover import Prover
+from rltpf.selection.config import ScribeConfig
+from rltpf.selection.prompting import PROMPTS, messages
+from rltpf.selection.scribe import Example, Scribe, is_prose
+from rltpf.selection.selector import Selector
 from rltpf.train.data import row_faults
+from tests.rltpf.selection.test_selector import Scripted
 
 STATEMENT = "theorem t (x y : Int) (h : x + y = 3) : x = 6 ∧ y = 31"
 BLOCK = "x = 6 ∧ y = 31"
@@ -93,11 +99,82 @@ def test_lean_filters_what_is_trained_on(tmp_path: Path, capsys: pytest.CaptureF
     assert main(words(tmp_path)) == 0
     assert "resuming: 5 done, 1 left" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in (tmp_path / "run/data").iterdir()} == before
+    other = [{**ROWS[0], "question": "Which other pair?"}, *ROWS[1:]]
+    changed = words(tmp_path)
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in other))
+    assert main(changed) == 2
+    assert capsys.readouterr().err.startswith("pair: has another question than in the run or phase before: ")
     # A later phase takes the examples over, and asks for nothing again.
     later = words(tmp_path, "--earlier", json.dumps([str(tmp_path / "run")]), output="later")
     assert main(later) == 0
     assert "problems: 5 in = 0 kept" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in (tmp_path / "later/data").iterdir()} == before
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(
+    ("labels", "code", "reason", "detail", "requests"),
+    [
+        (["x = 1 ∧ y = 2", "x = -1 ∧ y = 4"], GOOD, "", "", ["label", "label", "synthesise"]),
+        (["x = 1 ∧ y = 2", BLOCK], GOOD, "no_label", "label of (-1, 4): the block is the same", ["label", "label"]),
+        (["x = 1 ∧ y = = 2"], GOOD, "no_label", "label of (1, 2): the edit changes both sides", ["label"]),
+        (["x = 1 ∧ y = ?"], GOOD, "no_label", "label of (1, 2): for (1, 2) Lean does not take", ["label"]),
+        (["x = 1"], GOOD, "no_label", "label of (1, 2): the edit changes the logic", ["label"]),
+        # The labels are kept, and not the third answer, which the request does not show.
+        (
+            ["x = 1 ∧ y = 2", "x = -1 ∧ y = 4"],
+            GOOD.replace("return", "assert a != '0'\n    return"),
+            "no_function",
+            "for (0, 0) the function gives no usable text",
+            ["label", "label", "synthesise"],
+        ),
+        (
+            ["x = 1 ∧ y = 2", "x = -1 ∧ y = 5"],
+            GOOD,
+            "no_function",
+            "for (-1, 4) the function does not give the labelled block",
+            ["label", "label", "synthesise"],
+        ),
+    ],
+)
+def test_a_teacher_labels_before_it_writes_a_function(
+    prover: Prover, labels: list[str], code: str, reason: str, detail: str, requests: list[str]
+) -> None:
+    def rewriter(prompt: str) -> str:
+        if "Other answer: " in prompt:
+            number = ["(1, 2)", "(-1, 4)"].index(prompt.split("Other answer: ")[1].split("\n")[0])
+            # Only the first is asked for the block, too.
+            assert ("The block is: " in prompt) is bool(number)
+            return json.dumps({"original_local_block": BLOCK, "rewritten_local_block": labels[number]})
+        assert all(f'"{answer}": ' in prompt for answer in TUPLES[:3])
+        assert "(0, 0)" not in prompt
+        return reply(BLOCK, code)
+
+    model = Scripted(formaliser=lambda prompt: f"```lean\n{STATEMENT} := by sorry\n```", rewriter=rewriter)
+    selector = Selector(model, prover, lambda role: Sampling(), messages, False, False)
+    config = ScribeConfig(
+        output_dir=Path("unused"),
+        llm=LLMConfig(backend="replay", model="m", transcript=Path("unused")),
+        samples=1,
+        tests=3,
+        labels=2,
+    )
+    example = asyncio.run(Scribe(config, model, selector).example("p", "Which pair?", TUPLES[:4]))
+    assert (example.error.reason if example.error else "") == reason
+    assert example.error is None or example.error.detail.startswith(detail)
+    known = {request.messages[0].content: name for name in ("label", "synthesise") for request in model.requests
+             if request.messages[0].content == PROMPTS.sketch(name)[0].content}  # fmt: skip
+    assert [known[request.messages[0].content] for request in model.requests if request.role == "rewriter"] == requests
+    assert example.replies == len(requests)
+    if not reason:
+        # What is trained is what `select` asks, without the labels.
+        asked = messages("rewrite", question="Which pair?", answer="(6, 31)", statement=STATEMENT, fault="")
+        assert example.row()["prompt"] == [{"role": message.role, "content": message.content} for message in asked]
+
+
+def test_one_answer_is_not_labelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words(tmp_path, "--labels", "4")) == 2
+    assert "labels is 4, and has to be below tests, 4: one answer is unseen" in capsys.readouterr().err
 
 
 def test_a_folder_that_is_no_earlier_phase_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -180,3 +180,37 @@ def test_a_model_compares_what_is_proved_with_the_problem(prover: Prover, reply:
     assert selection.judged[1].statement in model.requests[1].messages[1].content
     # A reply that is no answer is asked for again, three times in all, and is no yes.
     assert selection.calls == {"formaliser": 1, "checker": 1 if isinstance(reply, bool) else 3}
+
+
+def test_a_model_may_not_choose_the_question(prover: Prover) -> None:
+    """With 5 in both places of `a 3 = 3` it is proved, and asks for a 5."""
+    model = Scripted(
+        formaliser=formalising("theorem t (a : Nat → Nat) (h : ∀ n, a n = n) : a 3 = {} := by sorry"),
+        judge=lambda prompt: {"reasons": "", "places": [1, 2]},
+        rewriter=lambda prompt: {
+            "original_local_block": "a 3 = 3",
+            "fill_answer_code": "def fill_answer(answer):\n    return f'a {answer} = {answer}'",
+        },
+    )
+    selection = select(prover, model, ["3", "5"])
+    assert outcomes(selection) == [
+        ("3", "base", "elaborates", "proved"),
+        # Whether a is the identity Lean does not find out.
+        ("5", "formalised", "elaborates", "open"),
+    ]
+    fault = "the edit changes both sides of an equation, or its relation"
+    assert selection.faults == (f"judge: {fault}", *[f"rewriter: for 5: {fault}"] * 3)
+
+
+def test_a_model_may_choose_the_binder_of_the_answer(prover: Prover) -> None:
+    """The form of Formal Problem Solving."""
+    model = Scripted(
+        formaliser=formalising(
+            "theorem t : ∀ (n : Nat), ∀ (answer : Nat) (h : answer = {}), answer * 3 = 9 := by sorry"
+        ),
+        judge=lambda prompt: {"reasons": "", "places": [1]},
+    )
+    assert outcomes(select(prover, model, ["4", "3"])) == [
+        ("4", "base", "elaborates", "refuted"),
+        ("3", "chosen", "elaborates", "proved"),
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rltpf.selection.statement import Place, StatementError, places, read_statement, substitute
+from rltpf.selection.statement import Place, StatementError, holds, places, read_statement, substitute
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,17 @@ from rltpf.selection.statement import Place, StatementError, places, read_statem
         ('theorem t : s = "--7" ∧ 7 = 7 := by sorry', "7", [24, 28]),
         ("theorem t : x = 5 → y = 4 := by sorry", "5", []),
         ("theorem t : (x = 5 → y = 4) ∧ z = 5 := by sorry", "5", [34]),
+        # A sign between two operands is no part of an answer.
+        ("theorem t : x - 3 = 0 := by sorry", "-3", []),
+        ("theorem t : (x + 1) - 3 = 0 := by sorry", "-3", []),
+        ("theorem t : f x - 3 = 0 := by sorry", "-3", []),
+        ("theorem t : f (-3) = 0 := by sorry", "-3", [15]),
+        ("theorem t : (f x) 3 = 0 := by sorry", "3", []),
+        ("theorem t : y = 2 * 3 := by sorry", "3", []),
+        ("theorem t : a.1 = 1 := by sorry", "1", [18]),
+        ("theorem t : x = 1e5 := by sorry", "1", []),
+        ("theorem t : x₃ = 3⁻¹ := by sorry", "3", []),
+        ("theorem t : y = (3 : ℚ) := by sorry", "3", [17]),
     ],
 )
 def test_places(source: str, answer: str, starts: list[int]) -> None:
@@ -57,11 +68,41 @@ def test_places(source: str, answer: str, starts: list[int]) -> None:
         ("theorem t : let z := 7; x = z := sorry", "7", [False]),
         ("theorem t : IsLeast S 7 := sorry", "7", [False]),
         ("theorem t : ∀ (x : Nat) (h : x = 7), x + 1 = 8 := sorry", "7", [False]),
+        ("theorem t : ∀ (x : Int) (h : |x| = 7), x = 7 := sorry", "7", [False, True]),
+        # One of two, or denied: an edit of it is another claim.
+        ("theorem t : x = 7 ∨ x = 8 := sorry", "7", [False]),
+        ("theorem t : ¬ x = 7 := sorry", "7", []),
+        ("theorem t : ¬ (y = 1 ∧ x = 7) := sorry", "7", []),
+        ("theorem t : ¬ ∃ x, x = 7 := sorry", "7", []),
+        ("theorem t : x ≠ 7 := sorry", "7", []),
+        ("theorem t : ¬ (y = 1) ∧ x = 7 := sorry", "7", [True]),
         ("theorem t : ∀ (x : Nat) (h : x = 7), x = 2 → x = 7 := sorry", "7", [False, True]),
     ],
 )
 def test_only_a_side_of_an_equation_is_sure(source: str, answer: str, sure: list[bool]) -> None:
     assert [place.sure for place in places(read_statement(source), answer)] == sure
+
+
+@pytest.mark.parametrize(
+    ("goal", "answer", "held"),
+    [
+        ("x = 0.5", "1/2", True),
+        ("x - 3 = 0", "-3", False),
+        ("x = 3 ∨ x = 7", "3", False),
+        ("x = 3 ∨ x = 7", "7", False),
+        ("(x = 3 ∧ y = 1) ∨ z = 7", "1", False),
+        ("z = 7 ∨ (y = 1 ∧ x = 3)", "3", False),
+        ("(y = 1 ∨ y = 2) ∧ x = 3", "3", True),
+        ("(y = 1 ∨ y = 2) → x = 3", "3", True),
+        ("∀ y, y = 1 ∨ y = 2 → x = 3", "3", True),
+        ("∀ (x : Nat) (h : x = 3), x = 1 ∨ x * x = 9", "3", True),
+        ("x = Real.sqrt 3 ∨ x = 7", "Real.sqrt 3", False),
+        ("x = Real.sqrt 3 ∧ y = 7", "Real.sqrt 3", True),
+        ("¬ x = 3", "3", False),
+    ],
+)
+def test_whether_a_goal_claims_the_answer(goal: str, answer: str, held: bool) -> None:
+    assert holds(read_statement(f"theorem t : {goal} := by sorry"), answer) is held
 
 
 @pytest.mark.parametrize(
