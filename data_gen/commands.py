@@ -11,7 +11,7 @@ from typing import Any
 def register(subparsers: Any) -> None:
     """Add `generate`, `merge`, `judge` and `audit` to the subparsers of the command line."""
     from rltpf.cli import add_config_arguments
-    from rltpf.prover.commands import add_prover_options
+    from rltpf.prover.commands import add_prover_options, add_second_judge_option
 
     generate = subparsers.add_parser(
         "generate",
@@ -73,6 +73,7 @@ def register(subparsers: Any) -> None:
     )
     audit.add_argument("--output", metavar="FILE", help="write the rows, with status, reason and detail added")
     add_prover_options(audit)
+    add_second_judge_option(audit)
     audit.set_defaults(run=run_audit)
 
 
@@ -167,7 +168,7 @@ def run_audit(args: argparse.Namespace, overrides: list[str]) -> int:
         refuse_output(args.output, *files)
     placed = read_rows(files)
     rows = [row for _, row in placed]
-    prover = build_prover(prover_config(args, cache=False))
+    prover = build_prover(prover_config(args, cache=False), args.second_judge)
 
     async def audited() -> tuple[list[Finding], list[Finding]]:
         try:

@@ -6,6 +6,8 @@ The judge: a Lean REPL with commands of its own. One JSON object a request and o
   {"nonce": s, "check": {header, statement, submission}}              does the submission prove exactly the statement?
   {"nonce": s, "prove": {header, statement, goal, tactic, heartbeats}}  does the tactic block prove the goal made from the statement?
   {"nonce": s, "inspect": {header, statement}}                        the statement's binders, and the traps to probe for (see Traps)
+  {"nonce": s, "export": {header, statement, submission?}}            what the submission, or the statement alone, adds, as text
+  {"nonce": s, "replay": {header, statement, submission}}             `check`, of two such texts: no model's Lean text is elaborated
   {"nonce": s, "batch": [request, ...], "milliseconds": n}            `replies` to the first of them, in order; after n none is begun
 
 A verdict is taken from the environment and never from what Lean printed: elaborated text may print what it likes. Everything that a
@@ -755,20 +757,24 @@ def judge (base env : Environment) (name : Name) (levels : List Name) (type : Ex
     | _ => return refuse "replay" s!"`{nameText name}` is no theorem after the replay"
   | some c => return { refusal := some { reason := "not_a_theorem", detail := s!"`{nameText name}` is {kindOf c}, not a theorem" } }
 
-def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := do
-  let o ← elabText .model s.base submission
-  let messages ← messagesJson o.state.messages.toArray 0 0 #[]
-  let env := o.state.env
+/-- Judges what a submission made of the statement's theorem and of its definitions. -/
+def judgeSubmitted (s : Statement) (env : Environment) : IO Verdict := do
   -- In the environment after the statement: its type may rest on what its own header made, such as `target.match_1`.
   let reached := (walkAll s.base.env s.after.env s.info.type.getUsedConstants 0 {}).seen
   let v ← judge s.base.env env s.name s.info.levelParams s.info.type (newNames s.base.env env) replayHeartbeats
+  if v.refusal.isNone then
+    match changed? s env reached 0 with
+    | some n => return { v with refusal := some { reason := "statement_changed", detail := s!"`{nameText n}` is not what the statement defines" } }
+    | none => pure ()
+  return v
+
+def check (s : Statement) (submission : String) : IO (Verdict × Array Json) := do
+  let o ← elabText .model s.base submission
+  let messages ← messagesJson o.state.messages.toArray 0 0 #[]
+  let v ← judgeSubmitted s o.state.env
   -- The cause of a failed elaboration is its error; what is missing afterwards is only the consequence.
   if erred o.state then
     return ({ v with refusal := some { reason := "elaboration_error", detail := "the submission does not elaborate" } }, messages)
-  if v.refusal.isNone then
-    match changed? s env reached 0 with
-    | some n => return ({ v with refusal := some { reason := "statement_changed", detail := s!"`{nameText n}` is not what the statement defines" } }, messages)
-    | none => pure ()
   return (v, messages)
 
 /-- `type` with `make` of its conclusion, which comes after all leading quantifiers and hypotheses. -/
@@ -1282,6 +1288,366 @@ def reply (refusal : Option Refusal) (axioms : Array Name) (messages : Array Jso
   | none => Json.mkObj [("ok", Json.bool true), ("reason", "ok"), ("detail", ""), ("messages", Json.arr messages),
       ("axioms", Json.arr (namesJson axioms 0 #[]))]
 
+/-! ### The second judge: constants as text, from one process to another
+
+What a submission runs while it is elaborated can reach the process that judges it, should it slip through the gate. So one process
+elaborates the statement, another one the submission, and both write down what they added to the header: expressions as a table of rows,
+each of which may use those before it, and declarations. A third process, which elaborates no model's text, reads both and judges them as
+`check` does. A row is an array whose first element says what it is; names are arrays of their parts. -/
+
+partial def nameParts (name : Name) : Array Json :=
+  match name with
+  | .anonymous => #[]
+  | .str p s => (nameParts p).push (Json.str s)
+  | .num p n => (nameParts p).push (toJson n)
+
+def nameJson (name : Name) : Json := Json.arr (nameParts name)
+
+partial def nameList (names : List Name) (acc : Array Json) : Json :=
+  match names with
+  | [] => Json.arr acc
+  | n :: rest => nameList rest (acc.push (nameJson n))
+
+partial def levelJson (level : Level) : Json :=
+  match level with
+  | .zero => Json.arr #["zero"]
+  | .succ l => Json.arr #["succ", levelJson l]
+  | .max a b => Json.arr #["max", levelJson a, levelJson b]
+  | .imax a b => Json.arr #["imax", levelJson a, levelJson b]
+  | .param n => Json.arr #["param", nameJson n]
+  | .mvar _ => Json.arr #["open"]
+
+partial def levelsJson (levels : List Level) (acc : Array Json) : Json :=
+  match levels with
+  | [] => Json.arr acc
+  | l :: rest => levelsJson rest (acc.push (levelJson l))
+
+structure Written where
+  done : NameSet := {}
+  /-- The expressions of the rows by their hash. The library's maps are not for interpreted code. -/
+  buckets : Array (Array (Expr × Nat)) := Array.replicate 65536 #[]
+  rows : Array Json := #[]
+  declarations : Array Json := #[]
+
+partial def placeIn? (bucket : Array (Expr × Nat)) (e : Expr) (i : Nat) : Option Nat :=
+  match bucket[i]? with
+  | none => none
+  | some (e', place) => if e == e' then some place else placeIn? bucket e (i + 1)
+
+def Written.bucket (w : Written) (e : Expr) : Nat := e.hash.toNat % w.buckets.size
+
+/-- An expression without notes to the elaborator around it. -/
+partial def bareExpr (e : Expr) : Expr :=
+  match e with
+  | .mdata _ e => bareExpr e
+  | e => e
+
+def Written.place? (w : Written) (e : Expr) : Option Nat :=
+  let e := bareExpr e
+  placeIn? (w.buckets[w.bucket e]?.getD #[]) e 0
+
+/-- The row's number of an expression that is written. -/
+def Written.at (w : Written) (e : Expr) : Json :=
+  match w.place? e with
+  | some place => toJson place
+  | none => Json.null
+
+/-- The row of an expression whose parts are written. Names of bound variables, which mean nothing, are left out. -/
+def rowOf (e : Expr) (w : Written) : Array Json :=
+  match e with
+  | .bvar i => #["bvar", toJson i]
+  | .sort l => #["sort", levelJson l]
+  | .const n us => #["const", nameJson n, levelsJson us #[]]
+  | .app f a => #["app", w.at f, w.at a]
+  | .lam _ d b _ => #["lam", w.at d, w.at b]
+  | .forallE _ d b _ => #["forall", w.at d, w.at b]
+  | .letE _ t v b _ => #["let", w.at t, w.at v, w.at b]
+  | .lit (.natVal n) => #["nat", Json.str (toString n)]
+  | .lit (.strVal s) => #["string", Json.str s]
+  | .proj n i e => #["proj", nameJson n, toJson i, w.at e]
+  -- Nothing that the kernel has taken holds one; the reader refuses the row.
+  | .mdata .. | .fvar _ | .mvar _ => #["open"]
+
+def partsOf (e : Expr) : Array Expr :=
+  match e with
+  | .app f a => #[f, a]
+  | .lam _ d b _ => #[d, b]
+  | .forallE _ d b _ => #[d, b]
+  | .letE _ t v b _ => #[t, v, b]
+  | .proj _ _ e => #[e]
+  | _ => #[]
+
+partial def unwritten? (parts : Array Expr) (i : Nat) (w : Written) : Option Expr :=
+  match parts[i]? with
+  | none => none
+  | some e => match w.place? e with
+    | some _ => unwritten? parts (i + 1) w
+    | none => some e
+
+/-- Writes expressions, the last one first, each after its parts. Not by recursion: a long proof is deeper than the stack. -/
+partial def writeExprs (todo : Array Expr) (w : Written) : Written :=
+  match todo[todo.size - 1]? with
+  | none => w
+  | some e =>
+    let e := bareExpr e
+    match w.place? e, unwritten? (partsOf e) 0 w with
+    | some _, _ => writeExprs todo.pop w
+    | none, some part => writeExprs (todo.push part) w
+    | none, none =>
+      let row := Json.arr (rowOf e w)
+      let b := w.bucket e
+      let bucket := (w.buckets[b]?.getD #[]).push (e, w.rows.size)
+      writeExprs todo.pop { w with buckets := w.buckets.set! b bucket, rows := w.rows.push row }
+
+def hintsJson (hints : ReducibilityHints) : Json :=
+  match hints with
+  | .opaque => "opaque"
+  | .abbrev => "abbrev"
+  | .regular height => toJson height.toNat
+
+def writeDeclaration (c : ConstantInfo) (rest : Json) (w : Written) : Written :=
+  let w := writeExprs #[c.type] w
+  let (value, w) := match valueOf? c with
+    | some v => let w := writeExprs #[v] w; (w.at v, w)
+    | none => (Json.null, w)
+  let declaration := #[Json.str (kindOf c), nameJson c.name, nameList c.levelParams #[], w.at c.type, value, rest]
+  { w with declarations := w.declarations.push (Json.arr declaration) }
+
+partial def writeCtors (env : Environment) (ctors : List Name) (w : Written) (acc : Array Json) : Json × Written :=
+  match ctors with
+  | [] => (Json.arr acc, w)
+  | n :: rest => match constant? env n with
+    | none => writeCtors env rest w acc
+    | some c =>
+      let w := writeExprs #[c.type] w
+      writeCtors env rest w (acc.push (Json.arr #[nameJson n, w.at c.type]))
+
+partial def writeTypes (env : Environment) (names : List Name) (w : Written) (acc : Array Json) : Json × Written :=
+  match names with
+  | [] => (Json.arr acc, w)
+  | n :: rest => match constant? env n with
+    | some (.inductInfo v) =>
+      let (ctors, w) := writeCtors env v.ctors (writeExprs #[v.type] w) #[]
+      writeTypes env rest w (acc.push (Json.arr #[nameJson n, w.at v.type, ctors]))
+    | _ => writeTypes env rest w acc
+
+mutual
+/-- Writes the constants that `env` has over `base`, each after those that it uses. -/
+partial def writeAll (base env : Environment) (names : Array Name) (i : Nat) (w : Written) : Written :=
+  match names[i]? with
+  | none => w
+  | some n => writeAll base env names (i + 1) (writeOne base env n w)
+partial def writeList (base env : Environment) (names : List Name) (w : Written) : Written :=
+  match names with
+  | [] => w
+  | n :: rest => writeList base env rest (writeOne base env n w)
+/-- What the types of a block and of their constructors use. -/
+partial def writeUsed (base env : Environment) (names : List Name) (w : Written) : Written :=
+  match names with
+  | [] => w
+  | n :: rest => match constant? env n with
+    | none => writeUsed base env rest w
+    | some c =>
+      let w := writeAll base env c.type.getUsedConstants 0 w
+      match c with
+      | .inductInfo v => writeUsed base env rest (writeUsed base env v.ctors w)
+      | _ => writeUsed base env rest w
+partial def writeOne (base env : Environment) (name : Name) (w : Written) : Written :=
+  if w.done.contains name || (constant? base name).isSome then w else
+  match constant? env name with
+  | none => w
+  | some c =>
+    -- As in the replay: what proves nothing is left out.
+    if c.isUnsafe || c.isPartial then w else
+    match c with
+    | .ctorInfo v => writeOne base env v.induct w
+    | .recInfo v => writeList base env v.all w
+    | .quotInfo _ => w
+    | .inductInfo v =>
+      let w := writeUsed base env v.all { w with done := insertAll v.all w.done }
+      let (types, w) := writeTypes env v.all w #[]
+      { w with declarations := w.declarations.push (Json.arr #["inductive", nameList v.levelParams #[], toJson v.numParams, types]) }
+    | _ =>
+      let w := writeAll base env c.type.getUsedConstants 0 { w with done := w.done.insert name }
+      let w := match valueOf? c with
+        | some v => writeAll base env v.getUsedConstants 0 w
+        | none => w
+      writeDeclaration c (match c with | .defnInfo v => hintsJson v.hints | _ => Json.null) w
+end
+
+/-- What `env` has over the header, as text. -/
+def written (s : Statement) (env : Environment) : String :=
+  let w := writeAll s.base.env env (newNames s.base.env env) 0 {}
+  (Json.mkObj [("theorem", nameJson s.name), ("rows", Json.arr w.rows), ("declarations", Json.arr w.declarations)]).compress
+
+/-! Reading. A text that is none of these throws, and is no verdict. -/
+
+def item (j : Json) (i : Nat) : IO Json :=
+  match j with
+  | .arr items => match items[i]? with
+    | some j => return j
+    | none => throw (IO.userError "the text lacks an element")
+  | _ => throw (IO.userError "the text lacks an array")
+
+def items (j : Json) : IO (Array Json) :=
+  match j with
+  | .arr items => return items
+  | _ => throw (IO.userError "the text lacks an array")
+
+def word (j : Json) : IO String :=
+  match j with
+  | .str s => return s
+  | _ => throw (IO.userError "the text lacks a word")
+
+def natural (j : Json) : IO Nat :=
+  match j.getNat? with
+  | .ok n => return n
+  | .error _ => throw (IO.userError "the text lacks a number")
+
+partial def nameFrom (parts : Array Json) (i : Nat) (name : Name) : IO Name := do
+  match parts[i]? with
+  | none => return name
+  | some (.str s) => nameFrom parts (i + 1) (.str name s)
+  | some j => nameFrom parts (i + 1) (.num name (← natural j))
+
+def readName (j : Json) : IO Name := do nameFrom (← items j) 0 .anonymous
+
+partial def namesFrom (names : Array Json) (i : Nat) : IO (List Name) := do
+  match names[i]? with
+  | none => return []
+  | some j =>
+    let n ← readName j
+    return n :: (← namesFrom names (i + 1))
+
+def readNames (j : Json) : IO (List Name) := do namesFrom (← items j) 0
+
+partial def readLevel (j : Json) : IO Level := do
+  match ← word (← item j 0) with
+  | "zero" => return .zero
+  | "succ" => return .succ (← readLevel (← item j 1))
+  | "max" => return .max (← readLevel (← item j 1)) (← readLevel (← item j 2))
+  | "imax" => return .imax (← readLevel (← item j 1)) (← readLevel (← item j 2))
+  | "param" => return .param (← readName (← item j 1))
+  | _ => throw (IO.userError "the text has an unknown level")
+
+partial def levelsFrom (levels : Array Json) (i : Nat) : IO (List Level) := do
+  match levels[i]? with
+  | none => return []
+  | some j =>
+    let l ← readLevel j
+    return l :: (← levelsFrom levels (i + 1))
+
+def readExpr (j : Json) (known : Array Expr) : IO Expr := do
+  match known[← natural j]? with
+  | some e => return e
+  | none => throw (IO.userError "the text uses an expression before it is there")
+
+def readRow (row : Json) (known : Array Expr) : IO Expr := do
+  let child (i : Nat) : IO Expr := do readExpr (← item row i) known
+  match ← word (← item row 0) with
+  | "bvar" => return .bvar (← natural (← item row 1))
+  | "sort" => return .sort (← readLevel (← item row 1))
+  | "const" => return .const (← readName (← item row 1)) (← levelsFrom (← items (← item row 2)) 0)
+  | "app" => return .app (← child 1) (← child 2)
+  | "lam" => return .lam `x (← child 1) (← child 2) .default
+  | "forall" => return .forallE `x (← child 1) (← child 2) .default
+  | "let" => return .letE `x (← child 1) (← child 2) (← child 3) false
+  | "nat" => match (← word (← item row 1)).toNat? with
+    | some n => return .lit (.natVal n)
+    | none => throw (IO.userError "the text has an unknown number")
+  | "string" => return .lit (.strVal (← word (← item row 1)))
+  | "proj" => return .proj (← readName (← item row 1)) (← natural (← item row 2)) (← child 3)
+  | _ => throw (IO.userError "the text has an unknown expression")
+
+partial def readRows (rows : Array Json) (i : Nat) (known : Array Expr) : IO (Array Expr) := do
+  match rows[i]? with
+  | none => return known
+  | some row => readRows rows (i + 1) (known.push (← readRow row known))
+
+partial def readCtors (ctors : Array Json) (known : Array Expr) (i : Nat) : IO (List Constructor) := do
+  match ctors[i]? with
+  | none => return []
+  | some j =>
+    let c : Constructor := { name := ← readName (← item j 0), type := ← readExpr (← item j 1) known }
+    return c :: (← readCtors ctors known (i + 1))
+
+partial def readTypes (types : Array Json) (known : Array Expr) (i : Nat) : IO (List InductiveType) := do
+  match types[i]? with
+  | none => return []
+  | some j =>
+    let ctors ← readCtors (← items (← item j 2)) known 0
+    let t : InductiveType := { name := ← readName (← item j 0), type := ← readExpr (← item j 1) known, ctors }
+    return t :: (← readTypes types known (i + 1))
+
+def readHints (j : Json) : IO ReducibilityHints := do
+  match j with
+  | .str "opaque" => return .opaque
+  | .str "abbrev" => return .abbrev
+  | _ => return .regular (UInt32.ofNat (← natural j))
+
+def readDeclaration (j : Json) (known : Array Expr) : IO Declaration := do
+  let kind ← word (← item j 0)
+  if kind == "inductive" then
+    return .inductDecl (← readNames (← item j 1)) (← natural (← item j 2)) (← readTypes (← items (← item j 3)) known 0) false
+  let name ← readName (← item j 1)
+  let levelParams ← readNames (← item j 2)
+  let type ← readExpr (← item j 3) known
+  if kind == "axiom" then return .axiomDecl { name, levelParams, type, isUnsafe := false }
+  let value ← readExpr (← item j 4) known
+  match kind with
+  | "theorem" => return .thmDecl { name, levelParams, type, value, all := [name] }
+  | "opaque" => return .opaqueDecl { name, levelParams, type, value, isUnsafe := false, all := [name] }
+  | "def" => return .defnDecl { name, levelParams, type, value, hints := ← readHints (← item j 5), safety := .safe, all := [name] }
+  | _ => throw (IO.userError "the text has an unknown declaration")
+
+/-- The kernel does not check them yet: that is done when they are replayed. -/
+partial def readDeclarations (declarations : Array Json) (known : Array Expr) (i : Nat) (env : Environment) : IO Environment := do
+  match declarations[i]? with
+  | none => return env
+  | some j =>
+    match env.addDeclCore 0 (← readDeclaration j known) none false with
+    | .ok env => readDeclarations declarations known (i + 1) env
+    | .error e => throw (IO.userError (← (e.toMessageData {}).toString))
+
+/-- The environment that a text adds to `base`, and the name of its theorem. -/
+def readText (base : Environment) (text : String) : IO (Environment × Name) := do
+  match Json.parse text with
+  | .error e => throw (IO.userError e)
+  | .ok j =>
+    let part (key : String) : IO Json := match j.getObjVal? key with
+      | .ok value => return value
+      | .error e => throw (IO.userError e)
+    let known ← readRows (← items (← part "rows")) 0 #[]
+    let env ← readDeclarations (← items (← part "declarations")) known 0 base
+    return (env, ← readName (← part "theorem"))
+
+/-- What the statement alone adds to the header or, where the request has one, its submission. -/
+def exported (cache : IO.Ref Cache) (args : Json) : IO Json := do
+  match ← elabStatement cache (field args "header") (field args "statement") with
+  | .error e => return reply (some e) #[] #[]
+  | .ok s =>
+    let env ← match args.getObjValAs? String "submission" with
+      | .ok submission => pure (← elabText .model s.base submission).state.env
+      | .error _ => pure s.after.env
+    return (reply none #[] #[]).setObjVal! "facts" (Json.mkObj [("text", Json.str (written s env))])
+
+/-- `check`, of what two other processes wrote. -/
+def replay (cache : IO.Ref Cache) (header statement submission : String) : IO Json := do
+  match ← headerState cache header with
+  | .error e => return reply (some e) #[] #[]
+  | .ok base =>
+    let (stated, name) ← readText base.env statement
+    match constant? stated name, ← (readText base.env submission).toBaseIO with
+    | some (.thmInfo info), .ok (submitted, _) =>
+      let own := without (newNames base.env stated) name 0 #[]
+      let s : Statement := { header, text := "", base, before := base, after := { base with env := stated }, name, info, own }
+      let v ← judgeSubmitted s submitted
+      return reply v.refusal v.axioms #[]
+    | _, .error e => return reply (some { reason := "export", detail := e.toString }) #[] #[]
+    | _, _ => throw (IO.userError "the statement's text has no theorem")
+
+/-! ### Answers -/
+
 def withStatement (cache : IO.Ref Cache) (args : Json) (act : Statement → IO (Verdict × Array Json)) : IO Json := do
   match ← elabStatement cache (field args "header") (field args "statement") with
   | .error e => return reply (some e) #[] #[]
@@ -1290,6 +1656,10 @@ def withStatement (cache : IO.Ref Cache) (args : Json) (act : Statement → IO (
     return reply v.refusal v.axioms messages
 
 def ownCommand (cache : IO.Ref Cache) (request : Json) : IO Json := do
+  match request.getObjVal? "export", request.getObjVal? "replay" with
+  | .ok args, _ => return ← exported cache args
+  | _, .ok args => return ← replay cache (field args "header") (field args "statement") (field args "submission")
+  | _, _ => pure ()
   match request.getObjVal? "elaborate", request.getObjVal? "check", request.getObjVal? "prove", request.getObjVal? "inspect" with
   | .ok args, _, _, _ => withStatement cache args fun _ => return ({}, #[])
   | _, .ok args, _, _ => withStatement cache args fun s => check s (field args "submission")

@@ -72,6 +72,18 @@ function nextByte() {
   return byte;
 }
 
+// A reply may be longer than the pipe has room for.
+function writeAll(descriptor, bytes) {
+  for (let done = 0; done < bytes.length;) {
+    try {
+      done += fs.writeSync(descriptor, bytes, done);
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+      Atomics.wait(pause, 0, 0, 2);
+    }
+  }
+}
+
 // The mounted library is the only thing of the host that Lean sees, and it must not change.
 function readOnly(nodefs) {
   const refuse = () => { throw new FS.ErrnoError(69); }; // EROFS
@@ -114,7 +126,7 @@ globalThis.Module = {
   }],
   onRuntimeInitialized: () => { noteReads(); enlargeStack(); },
   stdin: nextByte,
-  print: (line) => fs.writeSync(1, line + '\n'),
+  print: (line) => writeAll(1, Buffer.from(line + '\n')),
   printErr: output || process.env.RLTPF_LEAN_DEBUG ? (line) => fs.writeSync(2, line + '\n') : () => {},
 };
 if (output) {

@@ -35,6 +35,7 @@ def register(subparsers: Any) -> None:
         'grep -v \'"status": "verified"\' verdicts.jsonl',
     )
     add_row_options(checker)
+    add_second_judge_option(checker)
     checker.set_defaults(run=check)
     tester = actions.add_parser(
         "selftest",
@@ -44,6 +45,7 @@ def register(subparsers: Any) -> None:
     )
     tester.add_argument("--cases", metavar="FILE", help="JSONL file of cases (default: the suite that rltpf brings)")
     add_prover_options(tester)
+    add_second_judge_option(tester)
     tester.set_defaults(run=selftest)
 
 
@@ -64,6 +66,16 @@ def add_prover_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", metavar="FOLDER", help="a Lake project with Mathlib, for the native toolchain")
     parser.add_argument(
         "--workers", type=_count, default=1, metavar="N", help="Lean processes, of a server too (default: 1)"
+    )
+
+
+def add_second_judge_option(parser: argparse.ArgumentParser) -> None:
+    """Add what asks for more than a check of each proof; `build_prover` takes it."""
+    parser.add_argument(
+        "--second_judge",
+        action="store_true",
+        help="confirm each proof in a process that no model's text reaches, for data that is released; without caches, "
+        "and with three Lean processes for each worker",
     )
 
 
@@ -90,7 +102,7 @@ def check(args: argparse.Namespace, overrides: list[str]) -> int:
     source = input_path(args.input)
     rows = read_rows(source)
     refuse_same_file(args.output, source)
-    prover = build_prover(prover_config(args, cache=not args.no_cache))
+    prover = build_prover(prover_config(args, cache=not args.no_cache), args.second_judge)
     with open_output(args.output) as output:
         print(asyncio.run(check_rows(prover, rows, output, args.workers)), file=sys.stderr)
     return 0
@@ -104,7 +116,7 @@ def selftest(args: argparse.Namespace, overrides: list[str]) -> int:
 
     refuse_overrides(overrides)
     cases = read_cases(sorted(SUITE.glob("*.jsonl")) if args.cases is None else [Path(args.cases)])
-    prover = build_prover(prover_config(args, cache=False))
+    prover = build_prover(prover_config(args, cache=False), args.second_judge)
     results = asyncio.run(judge_cases(prover, cases))
     print(prover.toolchain_id)
     print(table(results))

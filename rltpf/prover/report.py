@@ -28,10 +28,9 @@ class Report(Record):
     `verified` and `rejected` are verdicts; `timeout` and `infra` (Lean crashed, was killed, or answered nonsense) are
     not, and never become labels. `reason` is a code to count by (`ok`, `gate`, `header_error`, `statement_error`,
     `elaboration_error`, `missing_theorem`, `not_a_theorem`, `type_mismatch`, `statement_changed`, `axioms`, `replay`,
-    `unproved`, `vacuous`, `goal_in_hypotheses`, `timeout`, `crash`, `protocol`); `detail` explains it in words.
-    `closed_by` names the tactic
-    that proved a goal, or says `model`. `seconds` is time inside Lean, without queueing. `flags` names traps in the
-    statement itself (see `traps`).
+    `second_judge`, `unproved`, `vacuous`, `goal_in_hypotheses`, `timeout`, `crash`, `protocol`); `detail` explains it
+    in words. `closed_by` names the tactic that proved a goal, or says `model`. `seconds` is time inside Lean, without
+    queueing. `flags` names traps in the statement itself (see `traps`).
     """
 
     status: Status
