@@ -122,7 +122,8 @@ NOT_RUN = {
     r"rltpf evaluate .* --llm.backend transformers .*": MODEL,
     r"rltpf select .* --llm.roles.rewriter.backend transformers .*": MODEL,
     r"rltpf scribe .* configs/scribe/(strict|hard).yaml .*": LATER,
-    r"rltpf evaluate .* --dataset.path runs/math/.*|rltpf sensitivity runs/math/.*|rltpf audit runs/math": LATER,
+    r"rltpf evaluate .* --dataset.path runs/math/.*|rltpf sensitivity runs/math/.*": LATER,
+    r"rltpf audit runs/(math|mine .*)": LATER,
     r"rltpf quality .*|rltpf report runs/(demo|gsm8k/base .*|mine .*)": LATER,
 }
 """Regular expression of whole commands, and why they are not run."""

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import rltpf.prover
 from rltpf.cli import main
+from rltpf.errors import InputError
 from rltpf.prover.answer import Answer
 from rltpf.prover.prover import limited
 from rltpf.prover.second_judge import SecondJudge
@@ -234,6 +236,23 @@ def test_from_the_command_line(
     assert [command for command in asked if command in ("check", "export", "replay")] == (
         ["check", "export", "export", "replay", "check"]
     )
+
+
+@pytest.mark.parametrize("command", ["lean check FILE", "lean selftest", "audit FILE"])
+@pytest.mark.parametrize("option", ["", " --second_judge"])
+def test_who_can_ask_for_it(command: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def built(config: ProverConfig, second_judge: bool = False) -> None:
+        asked.append(second_judge)
+        raise InputError("enough")
+
+    monkeypatch.setattr(rltpf.prover, "build_prover", built)
+    file = tmp_path / "rows.jsonl"
+    row = {"id": "1", "statement": EASY, "submission": EASY, "completion": [], "steps": [], "verdict": "verified"}
+    file.write_text(json.dumps(row | {"lean": EASY}) + "\n")
+    assert main(f"{command.replace('FILE', str(file))}{option}".split()) == 2
+    assert asked == [bool(option)]
 
 
 def test_a_server_has_no_second_judge(capsys: pytest.CaptureFixture[str]) -> None:
