@@ -61,7 +61,7 @@ class FakeProver:
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeProver:
     fake = FakeProver()
 
-    def build(config: ProverConfig) -> FakeProver:
+    def build(config: ProverConfig, second_judge: bool) -> FakeProver:
         fake.config = config
         return fake
 
