@@ -52,7 +52,8 @@ def merge(adapter: Path, output: Path) -> None:
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError(f"{output}: is there already and is no empty folder: choose another --output")
     refuse_missing_model(f"{adapter}: base_model_name_or_path", base.name)
-    from rltpf.train.trainers import check_versions, quieten
+    from rltpf.train.trainers import quieten
+    from rltpf.train.versions import check_versions
 
     check_versions()
     quieten()

@@ -1,4 +1,4 @@
-"""The one module that touches TRL, transformers and peft, and knows what changes between their versions.
+"""The one module that calls TRL, transformers and peft to train, and knows what changes between their versions.
 
 - TRL 1.16 to 1.x: `DPOTrainer` copies a given adapter to a frozen "ref" adapter, so the reference is the SFT policy and
   costs no second model; `max_length` cuts and drops rows without a word; `loss_type` of DPO is checked only at step 1.
@@ -17,7 +17,6 @@ import time
 import warnings
 from collections import deque
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,9 +25,6 @@ from rltpf.journal import room_in
 from rltpf.train.data import refuse_losses, within_length
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import AdapterArguments, Kind, Options
-
-SUPPORTED = {"trl": ("1.16", "2"), "transformers": ("5.23", "6"), "peft": ("0.21", "1")}
-"""Versions this module was written for: first, and first that is not."""
 
 DPO_LOSSES = (
     "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired",
@@ -49,24 +45,6 @@ class Arguments:
     adapter: AdapterArguments
 
 
-def check_versions() -> None:
-    """Raise `InputError` with one line for each library that is missing, too old or too new."""
-    from packaging.version import Version
-
-    faults = []
-    for name, (first, beyond) in SUPPORTED.items():
-        try:
-            installed = version(name)
-        except PackageNotFoundError:
-            faults.append(f"{name} is not installed: `pip install '{name}>={first},<{beyond}'`")
-            continue
-        if not Version(first) <= Version(installed) < Version(beyond):
-            faults.append(f"{name} {installed} is installed and {first} or newer, below {beyond}, is needed: "
-                          f"`pip install '{name}>={first},<{beyond}'`")  # fmt: skip
-    if faults:
-        raise InputError(*faults)
-
-
 def _config_class(kind: Kind) -> Any:
     import trl
 
@@ -75,7 +53,6 @@ def _config_class(kind: Kind) -> Any:
 
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
-    check_versions()
     quieten()
     from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser
 
