@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
+from rltpf.hub import loading
 from rltpf.journal import room_in
 from rltpf.train.data import refuse_losses, within_length
 from rltpf.train.folder import RunFolder, say
@@ -96,7 +97,7 @@ def load_tokenizer(options: Options) -> Any:
     own = adapter is not None and Path(adapter, "tokenizer_config.json").is_file()
     source = adapter if own else options.get("model_name_or_path")
     revision = None if own else options.get("model_revision")
-    try:
+    with loading(f"tokenizer of {source}"):
         tokenizer = AutoTokenizer.from_pretrained(
             source, revision=revision, trust_remote_code=bool(options.get("trust_remote_code"))
         )
@@ -105,8 +106,6 @@ def load_tokenizer(options: Options) -> Any:
             tokenizer.chat_template = Path(template).read_text(encoding="utf-8")
         elif template:
             tokenizer.chat_template = AutoTokenizer.from_pretrained(template).chat_template
-    except (OSError, ValueError) as error:
-        raise InputError(f"no tokenizer from {source}: {' '.join(str(error).split())}") from None
     return tokenizer
 
 
@@ -145,7 +144,7 @@ def load_model(arguments: Arguments) -> Any:
 
     training.model_init_kwargs = None
     quantization = get_quantization_config(model)
-    try:
+    with loading(f"{adapter} on {model.model_name_or_path}"):
         base = AutoModelForCausalLM.from_pretrained(
             model.model_name_or_path,
             trust_remote_code=training.trust_remote_code,
@@ -153,13 +152,12 @@ def load_model(arguments: Arguments) -> Any:
             **kwargs,
         )
         return PeftModel.from_pretrained(base, adapter, is_trainable=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"adapter {adapter} on {model.model_name_or_path}: {' '.join(str(error).split())}") from None
 
 
 def build(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None) -> Any:
     """TRL's trainer with our guard and progress lines."""
     from datasets import Dataset
+    from safetensors import SafetensorError
     from transformers import PrinterCallback, ProgressCallback
     from trl import DPOTrainer, KTOTrainer, SFTTrainer, get_peft_config, get_quantization_config
 
@@ -181,8 +179,9 @@ def build(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[st
             quantization_config=get_quantization_config(arguments.model) if from_hub else None,
             peft_config=get_peft_config(arguments.model) if from_hub else None,
         )
-    except (OSError, ValueError) as error:
-        raise InputError(f"{options.kind}: {' '.join(str(error).split())}") from None
+    # The last two are of weights that belong to another model, or are damaged.
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{options.kind}: {' '.join(str(error).split())[:300]}") from None
     trained = len(trainer.train_dataset)
     if not getattr(training, "packing", False) and trained != len(rows):
         say(f"{options.kind}: TRL kept {trained} of {len(rows)} rows")
