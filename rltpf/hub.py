@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -29,7 +31,8 @@ def unreachable() -> str:
     endpoint = os.environ.get("HF_ENDPOINT", _ENDPOINT)
     try:
         httpx.head(endpoint, timeout=_SECONDS)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    # The last two are a proxy in the environment that the client cannot use.
+    except (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError) as error:
         os.environ["HF_HUB_OFFLINE"] = "1"
         # They read the variable when they are imported.
         if "huggingface_hub" in sys.modules:
@@ -62,6 +65,17 @@ def refuse_missing_model(key: str, name: str) -> None:
         raise InputError(f"{key}: {name}: {fault}")
     if base := _base_of(Path(name)):
         refuse_missing_model(f"{key}: {name}: its base model", base)
+
+
+@contextmanager
+def loading(what: str) -> Iterator[None]:
+    """Raises `InputError` where the body cannot load a model or a tokenizer: of files that are damaged, or of another
+    model, transformers, tokenizers, safetensors and peft raise a dozen kinds of errors, plain `Exception` among them.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise InputError(f"{what}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
 
 
 def _base_of(folder: Path) -> str:

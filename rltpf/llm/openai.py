@@ -56,7 +56,11 @@ class OpenAIModel:
             )
         self.name = config.model
         # Our own deadline covers the whole request; the client's would start again with every byte that arrives.
-        self._client = AsyncOpenAI(base_url=url, api_key=key or "EMPTY", max_retries=0, timeout=None)
+        try:
+            self._client = AsyncOpenAI(base_url=url, api_key=key or "EMPTY", max_retries=0, timeout=None)
+        # A SOCKS proxy in the environment needs a library more.
+        except ImportError as error:
+            raise InputError(f"llm: the proxy in the environment cannot be used: {error}") from None
         self._config = config
         self._slots = asyncio.Semaphore(config.max_concurrent)
         self._limit = RateLimit(config.requests_per_minute, config.tokens_per_minute)

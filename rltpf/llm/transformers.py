@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rltpf.hub import refuse_missing_model
+from rltpf.errors import InputError
+from rltpf.hub import loading, refuse_missing_model
 from rltpf.llm.batches import Batches, Reply
 from rltpf.llm.model import Completion, Message, ModelError, ModelUnavailable, Request, Sampling
 from rltpf.llm.settings import ModelConfig
@@ -40,13 +41,20 @@ class TransformersModel:
     def _generate(self, requests: list[Request]) -> list[Reply]:
         if self._loaded is None:
             try:
-                self._loaded = load_pretrained(self.name)
-            except (OSError, ValueError, ImportError) as error:
-                raise ModelUnavailable(f"{self.name}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
+                with loading(self.name):
+                    self._loaded = load_pretrained(self.name)
+            except InputError as error:
+                raise ModelUnavailable(str(error)) from None
+        from jinja2 import TemplateError
+
         model, tokenizer = self._loaded
         if not tokenizer.chat_template:
             raise ModelUnavailable(f"{self.name}: the tokenizer has no chat template: take an instruct model")
-        prompts = [_tokens(tokenizer, request.messages) for request in requests]
+        try:
+            prompts = [_tokens(tokenizer, request.messages) for request in requests]
+        # A template that knows no system message, or wants roles by turns, says so in an error of its own.
+        except TemplateError as error:
+            raise ModelUnavailable(f"{self.name}: its chat template refuses the messages: {error}") from None
         room = getattr(model.config, "max_position_embeddings", None)
         replies: list[Reply | None] = [
             ModelError(f"the prompt has {len(prompt)} tokens, and {self.name} takes {room}")

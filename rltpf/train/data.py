@@ -37,17 +37,17 @@ def training_rows(options: Options) -> list[dict[str, Any]]:
     """The checked rows of `dataset_name` (or of the mixture `datasets`), with only the columns that are trained on."""
     if options.get("datasets"):
         return check_rows(options.kind, "datasets", _numbered("datasets", _mixture(options.get("datasets"))))
-    return _rows(options, options.get("dataset_name"), "dataset_train_split", "train")
+    return _rows(options, "dataset_name", "dataset_train_split", "train")
 
 
 def evaluation_rows(options: Options) -> list[dict[str, Any]] | None:
     """The checked rows to evaluate on, or None when `eval_strategy` asks for no evaluation."""
     if options.get("eval_strategy", "no") in ("no", False):
         return None
-    name = options.get("eval_dataset_name")
-    if name is None and str(options.get("dataset_name")).endswith(_FILES):
+    own = options.get("eval_dataset_name") is not None
+    if not own and str(options.get("dataset_name")).endswith(_FILES):
         raise InputError("eval_strategy needs rows: pass --eval_dataset_name FILE, or --eval_strategy no")
-    return _rows(options, name or options.get("dataset_name"), "dataset_test_split", "test")
+    return _rows(options, "eval_dataset_name" if own else "dataset_name", "dataset_test_split", "test")
 
 
 def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str, Any]] | None) -> None:
@@ -62,15 +62,16 @@ def refuse_shared(rows: Sequence[dict[str, Any]], evaluation: Sequence[dict[str,
         )
 
 
-def _rows(options: Options, name: str, split_key: str, split: str) -> list[dict[str, Any]]:
+def _rows(options: Options, key: str, split_key: str, split: str) -> list[dict[str, Any]]:
+    name = str(options.get(key))
     if name.endswith(".jsonl"):
         return check_rows(options.kind, name, read_jsonl(Path(name)))
     if name.endswith(_FILES) and not Path(name).is_file():
-        raise InputError(f"{name}: no such file; pass --dataset_name with a file that exists")
+        raise InputError(f"{name}: no such file; pass --{key} with a file that exists")
     wanted = "unpaired.jsonl" if options.kind == "kto" else f"{options.kind}.jsonl"
-    table = load_table(
-        "dataset_name", name, options.get("dataset_config"), options.get(split_key, split), split_key, wanted
-    )
+    if name.endswith(".csv"):
+        raise InputError(f"{name}: messages cannot be in a CSV file: give {', '.join(_FILES)} or a folder")
+    table = load_table(key, name, options.get("dataset_config"), options.get(split_key, split), split_key, wanted)
     return check_rows(options.kind, name, _numbered(name, table))
 
 
@@ -195,6 +196,8 @@ def within_length(
     the window is dropped silently. With `keep_end` (`truncation_mode`) the prompt loses its start instead. A pair of
     which an answer would be cut is left out here: DPO would compare answers without their ends, which may be the same.
     """
+    from jinja2 import TemplateError
+
     if not tokenizer.chat_template:
         raise InputError(
             "the tokenizer has no chat template, and the rows are messages: use an instruct model, or pass "
@@ -208,9 +211,16 @@ def within_length(
     kept = []
     longest = cut = 0
     limit = max_length if max_length is not None else float("inf")
-    for row in rows:
-        prompt = count(row["prompt"], True)
-        whole = max(count(row["prompt"] + row[column], False) for column in _ANSWERS[kind])
+    for number, row in enumerate(rows, start=1):
+        try:
+            prompt = count(row["prompt"], True)
+            whole = max(count(row["prompt"] + row[column], False) for column in _ANSWERS[kind])
+        # A template that knows no system message, or wants roles by turns, says so in an error of its own.
+        except TemplateError as error:
+            raise InputError(
+                f"row {number}: the chat template of the model refuses its messages: {error}: write them as it wants "
+                "them, or take another model"
+            ) from None
         longest = max(longest, whole)
         cuts_answer = (whole - prompt if keep_end else whole) > limit
         if (cuts_answer and kind == "dpo") or (prompt >= limit and not keep_end):

@@ -63,7 +63,6 @@ def train_stages(stages: Sequence[Options]) -> int:
 
     from rltpf.train import trainers
 
-    trainers.check_versions()
     tokenizer = trainers.load_tokenizer(due[0])
     kept = [trainers.check_lengths(options, rows, tokenizer) for options, (rows, _) in zip(due, data, strict=True)]
     for options, rows, (_, evaluation) in zip(due, kept, data, strict=True):

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from rltpf.errors import InputError
-from rltpf.hub import refuse_missing_model
+from rltpf.hub import loading, refuse_missing_model
 from rltpf.journal import room_in
 
 
@@ -52,14 +52,15 @@ def merge(adapter: Path, output: Path) -> None:
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError(f"{output}: is there already and is no empty folder: choose another --output")
     refuse_missing_model(f"{adapter}: base_model_name_or_path", base.name)
-    from rltpf.train.trainers import check_versions, quieten
+    from rltpf.train.trainers import quieten
+    from rltpf.train.versions import check_versions
 
     check_versions()
     quieten()
     from peft import PeftModel
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    try:
+    with loading(f"{adapter} on {base.name}"):
         model = AutoModelForCausalLM.from_pretrained(base.name, revision=base.revision, dtype=_dtype(adapter))
         tokenizer = (
             AutoTokenizer.from_pretrained(adapter)
@@ -67,8 +68,6 @@ def merge(adapter: Path, output: Path) -> None:
             else AutoTokenizer.from_pretrained(base.name, revision=base.revision)
         )
         merged = PeftModel.from_pretrained(model, str(adapter)).merge_and_unload(safe_merge=True)
-    except (OSError, ValueError, RuntimeError, AttributeError) as error:
-        raise InputError(f"{adapter} on {base.name}: {' '.join(str(error).split())}") from None
     output.parent.mkdir(parents=True, exist_ok=True)
     parts = tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.")
     with parts as folder, room_in(output.parent):

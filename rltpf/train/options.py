@@ -15,6 +15,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Optional, Union
 
@@ -23,6 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 from rltpf.cli import Parser
 from rltpf.config import Findings, read_yaml
 from rltpf.errors import InputError
+from rltpf.train.versions import check_versions
 
 Kind = Literal["sft", "dpo", "kto"]
 
@@ -92,12 +94,19 @@ def known_options(kind: str) -> dict[str, Any]:
     """Name and type of every option of `sft`, `dpo` or `kto`, read from the source of the installed TRL and
     transformers, or of a config file of `accelerate`."""
     options: dict[str, Any] = {}
+    # Another version may have other files and classes.
+    check_versions()
     for package, file, name in _CLASSES[kind]:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
             raise InputError(f"{package} is not installed: `pip install {package}`")
-        tree = ast.parse((Path(spec.origin).parent / file).read_text(encoding="utf-8"))
-        definition = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+        try:
+            tree = ast.parse((Path(spec.origin).parent / file).read_text(encoding="utf-8"))
+            definition = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
+        except (OSError, StopIteration):
+            raise InputError(
+                f"{package} {version(package)} has no {name} in {file}: install the version in constraints.txt"
+            ) from None
         for node in definition.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id[0] != "_":
                 annotation = compile(ast.Expression(node.annotation), file, "eval")

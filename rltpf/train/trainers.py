@@ -1,4 +1,4 @@
-"""The one module that touches TRL, transformers and peft, and knows what changes between their versions.
+"""The one module that calls TRL, transformers and peft to train, and knows what changes between their versions.
 
 - TRL 1.16 to 1.x: `DPOTrainer` copies a given adapter to a frozen "ref" adapter, so the reference is the SFT policy and
   costs no second model; `max_length` cuts and drops rows without a word; `loss_type` of DPO is checked only at step 1.
@@ -17,18 +17,15 @@ import time
 import warnings
 from collections import deque
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rltpf.errors import InputError, RunError
+from rltpf.hub import loading
 from rltpf.journal import room_in
 from rltpf.train.data import refuse_losses, within_length
 from rltpf.train.folder import RunFolder, say
 from rltpf.train.options import AdapterArguments, Kind, Options
-
-SUPPORTED = {"trl": ("1.16", "2"), "transformers": ("5.23", "6"), "peft": ("0.21", "1")}
-"""Versions this module was written for: first, and first that is not."""
 
 DPO_LOSSES = (
     "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_unpaired",
@@ -49,24 +46,6 @@ class Arguments:
     adapter: AdapterArguments
 
 
-def check_versions() -> None:
-    """Raise `InputError` with one line for each library that is missing, too old or too new."""
-    from packaging.version import Version
-
-    faults = []
-    for name, (first, beyond) in SUPPORTED.items():
-        try:
-            installed = version(name)
-        except PackageNotFoundError:
-            faults.append(f"{name} is not installed: `pip install '{name}>={first},<{beyond}'`")
-            continue
-        if not Version(first) <= Version(installed) < Version(beyond):
-            faults.append(f"{name} {installed} is installed and {first} or newer, below {beyond}, is needed: "
-                          f"`pip install '{name}>={first},<{beyond}'`")  # fmt: skip
-    if faults:
-        raise InputError(*faults)
-
-
 def _config_class(kind: Kind) -> Any:
     import trl
 
@@ -75,7 +54,6 @@ def _config_class(kind: Kind) -> Any:
 
 def parse(options: Options) -> Arguments:
     """TRL's own parser on the checked options, so that every TRL option and default holds."""
-    check_versions()
     quieten()
     from trl import DatasetMixtureConfig, ModelConfig, ScriptArguments, TrlParser
 
@@ -119,7 +97,7 @@ def load_tokenizer(options: Options) -> Any:
     own = adapter is not None and Path(adapter, "tokenizer_config.json").is_file()
     source = adapter if own else options.get("model_name_or_path")
     revision = None if own else options.get("model_revision")
-    try:
+    with loading(f"tokenizer of {source}"):
         tokenizer = AutoTokenizer.from_pretrained(
             source, revision=revision, trust_remote_code=bool(options.get("trust_remote_code"))
         )
@@ -128,8 +106,6 @@ def load_tokenizer(options: Options) -> Any:
             tokenizer.chat_template = Path(template).read_text(encoding="utf-8")
         elif template:
             tokenizer.chat_template = AutoTokenizer.from_pretrained(template).chat_template
-    except (OSError, ValueError) as error:
-        raise InputError(f"no tokenizer from {source}: {' '.join(str(error).split())}") from None
     return tokenizer
 
 
@@ -168,7 +144,7 @@ def load_model(arguments: Arguments) -> Any:
 
     training.model_init_kwargs = None
     quantization = get_quantization_config(model)
-    try:
+    with loading(f"{adapter} on {model.model_name_or_path}"):
         base = AutoModelForCausalLM.from_pretrained(
             model.model_name_or_path,
             trust_remote_code=training.trust_remote_code,
@@ -176,13 +152,12 @@ def load_model(arguments: Arguments) -> Any:
             **kwargs,
         )
         return PeftModel.from_pretrained(base, adapter, is_trainable=True)
-    except (OSError, ValueError) as error:
-        raise InputError(f"adapter {adapter} on {model.model_name_or_path}: {' '.join(str(error).split())}") from None
 
 
 def build(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[str, Any]] | None) -> Any:
     """TRL's trainer with our guard and progress lines."""
     from datasets import Dataset
+    from safetensors import SafetensorError
     from transformers import PrinterCallback, ProgressCallback
     from trl import DPOTrainer, KTOTrainer, SFTTrainer, get_peft_config, get_quantization_config
 
@@ -204,8 +179,9 @@ def build(options: Options, rows: list[dict[str, Any]], evaluation: list[dict[st
             quantization_config=get_quantization_config(arguments.model) if from_hub else None,
             peft_config=get_peft_config(arguments.model) if from_hub else None,
         )
-    except (OSError, ValueError) as error:
-        raise InputError(f"{options.kind}: {' '.join(str(error).split())}") from None
+    # The last two are of weights that belong to another model, or are damaged.
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{options.kind}: {' '.join(str(error).split())[:300]}") from None
     trained = len(trainer.train_dataset)
     if not getattr(training, "packing", False) and trained != len(rows):
         say(f"{options.kind}: TRL kept {trained} of {len(rows)} rows")

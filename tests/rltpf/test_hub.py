@@ -59,6 +59,17 @@ def test_the_libraries_are_told_that_there_is_no_hub() -> None:
     assert datasets.config.HF_HUB_OFFLINE
 
 
+def test_a_proxy_that_cannot_be_used_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """httpx is installed without SOCKS here; as with the hub, so with a model's server."""
+    from rltpf.llm.openai import OpenAIModel
+    from rltpf.llm.settings import ModelConfig
+
+    monkeypatch.setenv("ALL_PROXY", "socks5h://127.0.0.1:9")
+    assert "Using SOCKS proxy, but the 'socksio' package is not installed" in hub.lacking("own/model")
+    with pytest.raises(InputError, match=r"^llm: the proxy in the environment cannot be used: Using SOCKS proxy"):
+        OpenAIModel(ModelConfig(model="m", base_url="http://far.example/v1"))
+
+
 def test_what_is_here_needs_no_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "unreachable", lambda: pytest.fail("the hub was asked"))
     (tmp_path / "model").mkdir()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -152,6 +153,21 @@ def test_a_prompt_that_does_not_fit_fails_alone(tiny_model: Path) -> None:
 def test_a_damaged_model_ends_the_run(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelUnavailable, match="cannot be loaded"):
+        ask(tmp_path, request("3 + 4"))
+
+
+@pytest.mark.parametrize("damaged", ["model.safetensors", "tokenizer.json"])
+def test_a_file_that_was_cut_ends_the_run(tiny_model: Path, tmp_path: Path, damaged: str) -> None:
+    shutil.copytree(tiny_model, tmp_path, dirs_exist_ok=True)
+    (tmp_path / damaged).write_bytes((tiny_model / damaged).read_bytes()[:5000])
+    with pytest.raises(ModelUnavailable, match="cannot be loaded"):
+        ask(tmp_path, request("3 + 4"))
+
+
+def test_a_template_that_refuses_the_roles_ends_the_run(tiny_model: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_model, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "chat_template.jinja").write_text("{{ raise_exception('System role not supported') }}")
+    with pytest.raises(ModelUnavailable, match="its chat template refuses the messages: System role not supported"):
         ask(tmp_path, request("3 + 4"))
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from training_rows import dpo_row, sft_row, write_rows
 
 from rltpf.errors import InputError
+from rltpf.train import dpo, sft
 from rltpf.train.merge import merge
 
 
@@ -123,6 +125,50 @@ def test_what_is_there_is_never_written_over(tmp_path: Path, kind: str) -> None:
     with pytest.raises(InputError) as error:
         merge(tmp_path, output)
     assert error.value.faults == (f"{output}: is there already and is no empty folder: choose another --output",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", ["cut", "gone", "of another rank"])
+def test_an_adapter_without_sound_weights_is_one_line(
+    adapter: Path, tiny_model: Path, tmp_path: Path, damage: str
+) -> None:
+    """For the merging as for a training that starts from it."""
+    broken = shutil.copytree(adapter, tmp_path / "broken")
+    weights = broken / "adapter_model.safetensors"
+    if damage == "cut":
+        weights.write_bytes(weights.read_bytes()[:1000])
+    elif damage == "gone":
+        weights.unlink()
+    else:
+        place = broken / "adapter_config.json"
+        place.write_text(json.dumps({**json.loads(place.read_text()), "r": 2}))
+    with pytest.raises(InputError) as error:
+        merge(broken, tmp_path / "out")
+    assert str(error.value).startswith(f"{broken} on {tiny_model}: cannot be loaded: ")
+    assert len(str(error.value).splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+    data = write_rows(tmp_path / "dpo.jsonl", [dpo_row(1)])
+    words = ["--config", "configs/train/smollm2_dpo.yaml", "--model_name_or_path", str(tiny_model), "--output_dir"]
+    words += [str(tmp_path / "run"), "--adapter_name_or_path", str(broken), "--dataset_name", str(data)]
+    with pytest.raises(InputError, match=f"^{broken} on {tiny_model}: cannot be loaded: "):
+        dpo.main(words)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_a_damaged_base_is_one_line(tiny_model: Path, tmp_path: Path) -> None:
+    broken = shutil.copytree(tiny_model, tmp_path / "broken")
+    data = write_rows(tmp_path / "sft.jsonl", [sft_row(1)])
+    words = ["--config", "configs/train/smollm2_sft.yaml", "--model_name_or_path", str(broken), "--output_dir"]
+    words += [str(tmp_path / "run"), "--dataset_name", str(data)]
+    whole = (broken / "model.safetensors").read_bytes()
+    (broken / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"^sft: Error while deserializing header: incomplete metadata"):
+        sft.main(words)
+    (broken / "model.safetensors").write_bytes(whole)
+    (broken / "tokenizer.json").write_text("{")
+    with pytest.raises(InputError, match=f"^tokenizer of {broken}: cannot be loaded: "):
+        sft.main(words)
 
 
 @pytest.mark.slow

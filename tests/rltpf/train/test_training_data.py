@@ -140,6 +140,20 @@ def test_evaluation_needs_rows_of_its_own(tmp_path: Path) -> None:
     assert len(rows) == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("b.parquet", "no such file; pass --eval_dataset_name with a file that exists"),
+        ("b.csv", "messages cannot be in a CSV file: give .jsonl, .json, .parquet or a folder"),
+    ],
+)
+def test_the_argument_that_names_the_rows_to_evaluate_on_is_told(tmp_path: Path, name: str, fault: str) -> None:
+    values = {"dataset_name": "a.jsonl", "eval_strategy": "steps", "eval_dataset_name": str(tmp_path / name)}
+    with pytest.raises(InputError) as error:
+        evaluation_rows(Options("sft", values, []))
+    assert error.value.faults == (f"{tmp_path / name}: {fault}",)
+
+
 class WordTokenizer:
     """One token a word, one for the role of a message, one for the start of an answer."""
 
@@ -205,6 +219,23 @@ def test_a_tokenizer_without_chat_template_is_refused() -> None:
     tokenizer.chat_template = None
     with pytest.raises(InputError, match="no chat template"):
         within_length("dpo", PAIRS, tokenizer, None)
+
+
+def test_a_template_that_refuses_the_roles_is_one_line(tiny_model: Path) -> None:
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_model)
+    tokenizer.chat_template = (
+        "{% for m in messages %}{% if m.role == 'system' %}"
+        "{{ raise_exception('System role not supported') }}{% endif %}{{ m.content }}{% endfor %}"
+    )
+    rows = [sft_row(1), {**sft_row(2), "prompt": [{"role": "system", "content": "s"}, *user("a")]}]
+    with pytest.raises(InputError) as error:
+        within_length("sft", rows, tokenizer, None)
+    assert error.value.faults == (
+        "row 2: the chat template of the model refuses its messages: System role not supported: write them as it wants "
+        "them, or take another model",
+    )
 
 
 def test_a_line_ends_where_json_ends_it(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from importlib.metadata import version
 from typing import Any
 
 import pytest
 
 from rltpf.errors import InputError, RunError
-from rltpf.train import trainers
+from rltpf.train import options, versions
+from rltpf.train.options import known_options
 from rltpf.train.trainers import Guard
 
 
@@ -42,10 +44,24 @@ def test_learning_warm_up_and_saturated_preferences_pass() -> None:
 
 def test_versions_that_are_not_known_are_refused_in_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
     installed: dict[str, Any] = {"trl": "2.0.0", "transformers": "5.22.2", "peft": "0.21.2"}
-    monkeypatch.setattr(trainers, "version", installed.__getitem__)
+    monkeypatch.setattr(versions, "version", installed.__getitem__)
+    # They are looked at before TRL's files, which another version may have elsewhere.
+    known_options.cache_clear()
     with pytest.raises(InputError) as error:
-        trainers.check_versions()
+        known_options("sft")
     assert error.value.faults == (
         "trl 2.0.0 is installed and 1.16 or newer, below 2, is needed: `pip install 'trl>=1.16,<2'`",
         "transformers 5.22.2 is installed and 5.23 or newer, below 6, is needed: `pip install 'transformers>=5.23,<6'`",
     )
+
+
+def test_a_library_that_has_moved_its_options_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = [("trl", "trainer/gone.py", "SFTConfig"), ("trl", "trainer/sft_config.py", "GoneConfig")]
+    for package, file, name in moved:
+        monkeypatch.setitem(options._CLASSES, "sft", [(package, file, name)])
+        known_options.cache_clear()
+        with pytest.raises(InputError) as error:
+            known_options("sft")
+        assert str(error.value) == (
+            f"trl {version('trl')} has no {name} in {file}: install the version in constraints.txt"
+        )
