@@ -6,6 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rltpf import __version__
@@ -46,6 +47,13 @@ class Parser(argparse.ArgumentParser):
             lines.append(f"  {option.key}  ({option.type}, {default})")
             lines += [f"      {line}" for line in option.doc.splitlines()]
         return "\n".join(lines) + "\n"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # Python 3.14 has this as an option of the parser.
+        close = get_close_matches(str(value), map(str, action.choices or ()), 1, 0.75)
+        if close and close[0] != value:
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}: did you mean {close[0]!r}?")
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")

@@ -298,8 +298,13 @@ ARGUMENTS = [
     Bad("no command", "", "rltpf: the following arguments are required: COMMAND (see rltpf --help)"),
     Bad(
         "unknown command",
+        "ask",
+        r"/rltpf: argument COMMAND: invalid choice: 'ask' \(choose from .*\) \(see rltpf --help\)/",
+    ),
+    Bad(
+        "mistyped command",
         "generat",
-        r"/rltpf: argument COMMAND: invalid choice: 'generat' \(choose from .*\) \(see rltpf --help\)/",
+        "rltpf: argument COMMAND: invalid choice: 'generat': did you mean 'generate'? (see rltpf --help)",
     ),
     Bad(
         "unknown kind of training",
