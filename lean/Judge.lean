@@ -1600,12 +1600,25 @@ def readDeclaration (j : Json) (known : Array Expr) : IO Declaration := do
   | "def" => return .defnDecl { name, levelParams, type, value, hints := ← readHints (← item j 5), safety := .safe, all := [name] }
   | _ => throw (IO.userError "the text has an unknown declaration")
 
-/-- The kernel does not check them yet: that is done when they are replayed. -/
+def refuseKnown (env : Environment) (name : Name) : IO Unit := do
+  match constant? env name with
+  | some _ => throw (IO.userError s!"the text declares `{nameText name}` again")
+  | none => return ()
+
+/-- The kernel does not check them yet: that is done when they are replayed. Nor does it refuse names that are there, with which a text
+would say to whoever reads `env`, and not the environment of the replay, that a definition of the library is another one. -/
 partial def readDeclarations (declarations : Array Json) (known : Array Expr) (i : Nat) (env : Environment) : IO Environment := do
   match declarations[i]? with
   | none => return env
   | some j =>
-    match env.addDeclCore 0 (← readDeclaration j known) none false with
+    let declaration ← readDeclaration j known
+    match declaration with
+    | .axiomDecl v => refuseKnown env v.name
+    | .thmDecl v => refuseKnown env v.name
+    | .opaqueDecl v => refuseKnown env v.name
+    | .defnDecl v => refuseKnown env v.name
+    | _ => pure ()  -- of inductive types it does
+    match env.addDeclCore 0 declaration none false with
     | .ok env => readDeclarations declarations known (i + 1) env
     | .error e => throw (IO.userError (← (e.toMessageData {}).toString))
 

@@ -7,7 +7,8 @@ header. A third process elaborates nothing but the header: it reads both texts, 
 the submission, compares them with the statement's, and looks at the axioms (`export` and `replay` of
 `lean/Judge.lean`).
 
-It does not see a fault of the kernel, which is the same one, and it trusts the header.
+It does not see a fault of the kernel, which is the same one; it trusts the header; and that a statement could take over
+the process that reads statements, the gate alone prevents.
 """
 
 from __future__ import annotations

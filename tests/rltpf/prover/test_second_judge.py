@@ -146,9 +146,9 @@ def forge_name(text: dict[str, Any]) -> None:
 
 
 def forge_library(text: dict[str, Any]) -> None:
-    """`def Nat.add := fun _ _ => 4` before a theorem by `rfl`."""
-    nat, four = append(text, "const", ["Nat"], []), append(text, "nat", "9")
-    function = append(text, "lam", nat, append(text, "lam", nat, four))
+    """`def Nat.add := fun _ _ => 9`."""
+    nat, nine = append(text, "const", ["Nat"], []), append(text, "nat", "9")
+    function = append(text, "lam", nat, append(text, "lam", nat, nine))
     type_ = append(text, "forall", nat, append(text, "forall", nat, nat))
     text["declarations"].insert(0, ["def", ["Nat", "add"], [], type_, function, "abbrev"])
 
@@ -171,11 +171,10 @@ def test_a_forged_text_proves_nothing(judge: SecondJudge, first: TakenOver, forg
     assert answer.detail.startswith(fault)
 
 
-def test_a_library_that_is_declared_again_is_not_used(judge: SecondJudge, first: TakenOver) -> None:
-    first.forge = forge_library
-    answer = ask(judge, "theorem total : Nat.add 2 2 = 9", "theorem total : Nat.add 2 2 = 9 := by sorry")
-    assert answer.detail.startswith("axioms: `total` rests on `sorryAx`")
-    assert ask(judge, EASY, f"{EASY} := by decide").ok
+def forge_inductive(text: dict[str, Any]) -> None:
+    """`inductive Nat : Type` without constructors."""
+    sort = append(text, "sort", ["succ", ["zero"]])
+    text["declarations"].insert(0, ["inductive", [], 0, [[["Nat"], sort, []]]])
 
 
 @pytest.mark.parametrize(
@@ -189,6 +188,9 @@ def test_a_library_that_is_declared_again_is_not_used(judge: SecondJudge, first:
         (lambda text: text["rows"].insert(0, ["bvar"]), "lacks an element"),
         (lambda text: text["rows"].insert(0, ["bvar", "0"]), "lacks a number"),
         (lambda text: text["declarations"].insert(0, ["quotient", ["q"], [], 0, 0, None]), "an unknown declaration"),
+        (lambda text: text["declarations"].append(text["declarations"][0]), "declares `total` again"),
+        (forge_library, "declares `Nat.add` again"),
+        (forge_inductive, "Nat"),
         (lambda text: text.pop("declarations"), "declarations"),
         (lambda text: text.update(rows={}), "lacks an array"),
     ],
