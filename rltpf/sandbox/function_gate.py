@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import random
+import re
 import statistics
 import types
 from collections.abc import Iterator, Mapping
@@ -39,12 +40,13 @@ _BUILTINS = """
     ZeroDivisionError
 """
 _ALLOWED_NODES = frozenset(_NODES.split())
-_MODULES = (math, fractions, decimal, itertools, functools, random, statistics)
+_MODULES = (math, fractions, decimal, itertools, functools, random, re, statistics)
 # Those that set any attribute of any object, and the one whose numbers no seed fixes.
 _LEFT_OUT = {"update_wrapper", "wraps", "SystemRandom"}
 _TYPES = (
     *(bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range, slice, BaseException),
     *(fractions.Fraction, decimal.Decimal, decimal.Context, random.Random, statistics.NormalDist),
+    *(re.Pattern, re.Match),
 )
 # The fields of the tree that hold a name: not attributes, which have a list of their own.
 _IDENTIFIERS = ("id", "name", "arg", "asname", "rest")

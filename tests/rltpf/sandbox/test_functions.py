@@ -58,6 +58,16 @@ HONEST = (
     ),
     (
         """
+        import re
+        def f(text):
+            found = re.fullmatch(r"\\((-?\\d+), *(-?\\d+)\\)", text)
+            return [found[1], found.group(2), re.sub("[()]", "", text), re.compile("-").pattern]
+        """,
+        ("(-1, 2)",),
+        ["-1", "2", "-1, 2", "-"],
+    ),
+    (
+        """
         from functools import lru_cache, reduce
         @lru_cache(maxsize=None)
         def fib(n):
