@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +28,7 @@ __all__ = [
     "RunDirectory",
     "binding_settings",
     "different_settings",
+    "held",
     "installed_versions",
     "read_manifest",
     "source_version",
@@ -172,6 +173,25 @@ class RunDirectory:
 
     def _write_manifest(self) -> None:
         self.write(_MANIFEST, json.dumps(self._manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+@contextlib.contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a folder that is no run directory for this process alone, and make it where it is missing; it is removed
+    again where nothing was put into it. Raises `InputError` where it is held or cannot be written."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _acquire(folder)
+    except OSError as error:
+        _unmake(made)
+        raise InputError(f"{folder}: cannot be written: {error.strerror}: choose another output_dir") from None
+    try:
+        yield
+    finally:
+        # Who waits at the file that is removed here finds it out, and opens another.
+        _unmake([folder / _LOCK, *made])
+        os.close(lock)
 
 
 def installed_versions(packages: tuple[str, ...] = PACKAGES) -> dict[str, str]:

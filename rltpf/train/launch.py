@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from rltpf import tracking
 from rltpf.errors import InputError, RunError, complaint
 from rltpf.hub import refuse_missing_model
+from rltpf.runs import held
 from rltpf.train.data import evaluation_rows, refuse_shared, training_rows
 from rltpf.train.folder import RunFolder, check_start, is_main_process, say
 from rltpf.train.options import Kind, Options, read_options
@@ -66,7 +68,9 @@ def train_stages(stages: Sequence[Options]) -> int:
     tokenizer = trainers.load_tokenizer(due[0])
     kept = [trainers.check_lengths(options, rows, tokenizer) for options, (rows, _) in zip(due, data, strict=True)]
     for options, rows, (_, evaluation) in zip(due, kept, data, strict=True):
-        _train_stage(options, rows, evaluation)
+        # One process speaks for all, and another start of the command would write over its checkpoints.
+        with held(Path(options.get("output_dir"))) if is_main_process() else nullcontext():
+            _train_stage(options, rows, evaluation)
         trainers.release()
     trainers.leave()
     return 0

@@ -7,6 +7,7 @@ import math
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +18,8 @@ from typing import Any
 import pytest
 from training_rows import dpo_row, kto_row, sft_row, write_rows
 
-from rltpf.train import dpo, kto, sft
+from rltpf.runs import held
+from rltpf.train import dpo, kto, launch, sft
 from rltpf.train.trainers import Guard
 
 pytestmark = pytest.mark.slow
@@ -175,6 +177,22 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on(trained: Path, tiny_model: 
     )
     assert sft.main(words) == 0
     assert_same(tmp_path / "out", trained / "sft")
+
+
+def test_a_second_start_in_the_same_folder_is_refused(
+    trained: Path, tiny_model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = arguments("sft", tiny_model, tmp_path, "out")
+    with held(tmp_path / "out"):
+        assert launch.run(sft.main, argv) == 2
+    owner = f"process {os.getpid()} on {socket.gethostname()}"
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"{tmp_path / 'out'}: is being written by {owner}: wait for it, or choose another output_dir"
+    )
+    assert not (tmp_path / "out").exists()
+    assert launch.run(sft.main, argv) == 0
+    assert_same(trained / "sft", tmp_path / "out")
+    assert not (tmp_path / "out" / ".lock").exists()
 
 
 def test_two_processes_share_the_rows(tiny_model: Path, tmp_path: Path) -> None:
