@@ -267,6 +267,11 @@ def conflicts(values: dict[str, Any]) -> list[str]:
             "`adapter_name_or_path` goes on training that adapter and `use_peft` makes a new one: "
             "give one of the two (--use_peft false)"
         )
+    if values.get("save_only_model"):
+        faults.append(
+            "`save_only_model` leaves out of a checkpoint what a stopped training needs to go on: drop it, the trained "
+            "model is saved in the end without optimizer"
+        )
     if not 0 <= values.get("max_truncated", 0) <= 1:
         faults.append(f"`max_truncated` is {values['max_truncated']}: it is a share of the rows, from 0 to 1")
     faults += [

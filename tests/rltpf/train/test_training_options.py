@@ -93,6 +93,11 @@ def test_trl_gets_the_arguments_in_one_form() -> None:
         ([*NEEDED, "--learning_rate", "nan"], "argument `learning_rate`: nan does not fit: it is no number"),
         ([*NEEDED, "--learning_rate"], "argument `learning_rate`: True does not fit: input should be a valid number"),
         ([*NEEDED, "--streaming"], "streaming is not supported: the rows are checked before the training starts"),
+        (
+            [*NEEDED, "--save_only_model"],
+            "`save_only_model` leaves out of a checkpoint what a stopped training needs to go on: drop it, the trained "
+            "model is saved in the end without optimizer",
+        ),
         (["stray", *NEEDED], "argument `stray` belongs to no option: write --key value"),
         (["--config", "none.yaml"], "none.yaml: No such file or directory: a config is a YAML file"),
     ],
