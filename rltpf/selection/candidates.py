@@ -57,9 +57,32 @@ def ranked(reply: str, most: int) -> list[str]:
 def without_repeats(candidates: Sequence[str]) -> list[str]:
     """The candidates that are the first of their value, in order."""
     found: dict[str, str] = {}
-    for candidate in candidates:
-        found.setdefault(value_of(candidate), candidate)
+    for value, candidate in zip(values_of(candidates), candidates, strict=True):
+        found.setdefault(value, candidate)
     return list(found.values())
+
+
+def values_of(candidates: Sequence[str]) -> list[str]:
+    """What the candidates of one problem are compared by; where their units differ, 5 cm is not 5 m."""
+    values = [value_of(candidate) for candidate in candidates]
+    if not units_differ(candidates):
+        return values
+    return [f"{value} {_unit(candidate)}" for value, candidate in zip(values, candidates, strict=True)]
+
+
+def units_differ(candidates: Sequence[str]) -> bool:
+    """Whether some have one unit and some another, so that a number alone is none of them."""
+    return len({unit for candidate in candidates if (unit := _unit(candidate))}) > 1
+
+
+def _unit(candidate: str) -> str:
+    """The unit that a candidate is given in, one or several of it; empty where there is none."""
+    text = _undressed(candidate)
+    if match := _UNIT.search(text):
+        words = re.sub(r"\\(?:text|mathrm|mbox)|[\\{}^.]", " ", re.sub(r"\\circ|°", "degree", match[0])).split()
+        return " ".join(word.rstrip("es") or word for word in words)
+    money = _MONEY.search(text)
+    return money[0].strip(" \\").replace("$", "dollar") if money else ""
 
 
 def _unnumbered(lines: Sequence[str]) -> list[str]:
@@ -85,6 +108,19 @@ def value_of(candidate: str) -> str:
 
 def plain(candidate: str) -> str:
     """A candidate without what only dresses it: math delimiters, a box, a currency sign, a unit, separators."""
+    text = _undressed(candidate)
+    if len(text) > _LONGEST:
+        return text
+    text = _UNIT.sub("", _MONEY.sub("", text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
+    text = text.replace("−", "-").replace("\\cdot", "*").replace("\\times", "*")
+    # Within brackets a comma parts a pair: (3,100) is no 3100.
+    if not re.search(r"[()\[\]{}]", text.replace("{,}", ",")):
+        text = _GROUPS.sub(lambda match: match[0].replace(",", ""), text.replace("{,}", ","))
+    return text.strip()
+
+
+def _undressed(candidate: str) -> str:
+    """A candidate without math delimiters, a box, spacing and a full stop."""
     text = candidate.strip()
     if len(text) > _LONGEST:
         return text
@@ -93,12 +129,7 @@ def plain(candidate: str) -> str:
     for wrapper in _WRAPPERS:
         if match := wrapper.fullmatch(text.strip()):
             text = match[1]
-    text = _UNIT.sub("", _MONEY.sub("", text)).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
-    text = text.replace("−", "-").replace("\\cdot", "*").replace("\\times", "*")
-    # Within brackets a comma parts a pair: (3,100) is no 3100.
-    if not re.search(r"[()\[\]{}]", text.replace("{,}", ",")):
-        text = _GROUPS.sub(lambda match: match[0].replace(",", ""), text.replace("{,}", ","))
-    return text.strip()
+    return text
 
 
 _FRACTION = re.compile(r"\\frac(?:\{([^{}]*)\}\{([^{}]*)\}|(\d)(\d))")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rltpf.records import Record
-from rltpf.selection.candidates import value_of
+from rltpf.selection.candidates import values_of
 
 Route = Literal["base", "edited", "chosen", "rewritten", "formalised", "none"]
 """How a candidate got its statement: it is the base; its term stands in the one slot, or in slots that a model chose
@@ -118,8 +118,8 @@ def _first(places: Sequence[int]) -> int | None:
 def _most_frequent(judged: Sequence[Judged], places: Sequence[int]) -> int | None:
     if not places:
         return None
-    values = [value_of(judged[place].candidate) for place in places]
+    values = values_of([item.candidate for item in judged])
     counts = Counter[str]()
-    for place, value in zip(places, values, strict=True):
-        counts[value] += judged[place].votes
-    return places[max(range(len(places)), key=lambda i: (counts[values[i]], -i))]
+    for place in places:
+        counts[values[place]] += judged[place].votes
+    return max(places, key=lambda place: (counts[values[place]], -place))

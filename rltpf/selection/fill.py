@@ -19,6 +19,7 @@ from rltpf.selection.statement import Statement, StatementError, read_statement
 
 MAX_BLOCK = 2_000
 _SECONDS = 5.0
+_BRACKETED = re.compile(r"([^(\[{]*[(\[{])(.*)([)\]}][^)\]}]*)", re.DOTALL)
 # One process for all answers; a fault at one of them is none of the others'.
 _ALL = """
 
@@ -63,17 +64,23 @@ def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequen
     """
     block, start = reply.original_local_block, _place(statement, reply.original_local_block)
     answers = [base_answer, *candidates]
-    texts = _run(reply.fill_answer_code, answers)
+    bracketed = [_in_other_brackets(answer, answers) for answer in answers]
+    given = [*answers, *(other for others in bracketed for other in others)]
+    texts = _run(reply.fill_answer_code, given)
     # The other way round: what depends on the calls before is no function of its answer.
-    if texts != _run(reply.fill_answer_code, answers[::-1])[::-1]:
+    if texts != _run(reply.fill_answer_code, given[::-1])[::-1]:
         raise FillError("the function gives another text each time")
     if texts[0] != block:
         raise FillError(f"for the base answer the function gives {texts[0]!r} and not its block")
     statements: list[str | None] = []
     fault = ""
-    for candidate, text in zip(candidates, texts[1:], strict=True):
+    by_answer = dict(zip(given, texts, strict=True))
+    for candidate, others in zip(candidates, bracketed[1:], strict=True):
+        text = by_answer[candidate]
         try:
-            if text is not None and texts.count(text) > 1:
+            if text is not None and any(by_answer[other] == text for other in others):
+                raise FillError("the function gives the same text for other brackets, and the answers have several")
+            if text is not None and texts[: len(answers)].count(text) > 1:
                 raise FillError("the function gives the same text for different answers")
             statements.append(None if text is None else _written(statement, start, block, text))
         except FillError as error:
@@ -82,6 +89,13 @@ def fill(statement: Statement, base_answer: str, reply: Fill, candidates: Sequen
     if fault and not any(statements):
         raise FillError(fault)
     return statements
+
+
+def _in_other_brackets(answer: str, answers: Sequence[str]) -> list[str]:
+    """The answer in the brackets of the others, (1, 2] for [1, 2): their kind is part of an answer where it varies."""
+    found = {(m[1], m[3]) for text in answers if (m := _BRACKETED.fullmatch(text))}
+    own = _BRACKETED.fullmatch(answer)
+    return [f"{opening}{own[2]}{closing}" for opening, closing in sorted(found - {(own[1], own[3])})] if own else []
 
 
 def labelled(statement: Statement, label: Label, block: str) -> str:

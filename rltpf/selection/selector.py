@@ -26,7 +26,7 @@ from rltpf.prover.prover import Prover
 from rltpf.prover.report import Report
 from rltpf.prover.traps import REJECTED, TRUNCATION
 from rltpf.records import Record
-from rltpf.selection.candidates import plain, term, value_of, without_repeats
+from rltpf.selection.candidates import plain, term, units_differ, values_of, without_repeats
 from rltpf.selection.choice import Judged, Route
 from rltpf.selection.credit import doubt, uncontradicted, unheld, without_refutations
 from rltpf.selection.edits import overreach, says_nothing
@@ -134,7 +134,9 @@ class _Problem:
         self._identity = identity
         self._question = question
         self._candidates = without_repeats(candidates)
-        self._votes = Counter(map(value_of, candidates))
+        self._values = dict(zip(candidates, values_of(candidates), strict=True))
+        self._votes = Counter(self._values[candidate] for candidate in candidates)
+        self._units_differ = units_differ(candidates)
         self._model = _Counting(selector._model)
         self._seconds = 0.0
         self._own: dict[str, Judged] = {}
@@ -170,7 +172,7 @@ class _Problem:
         )
 
     def _counted_votes(self, judged: Sequence[Judged]) -> tuple[Judged, ...]:
-        return tuple(dataclasses.replace(item, votes=self._votes[value_of(item.candidate)]) for item in judged)
+        return tuple(dataclasses.replace(item, votes=self._votes[self._values[item.candidate]]) for item in judged)
 
     async def attempts(self) -> list[Judged]:
         attempts: list[Judged] = []
@@ -286,6 +288,8 @@ class _Problem:
     async def _proved(self, item: Judged) -> Judged:
         if not item.elaborates:
             return item
+        if self._units_differ:
+            return dataclasses.replace(item, proof="open", reason="the candidates are in different units")
         report = self._tried(await self._selector._prover.prove(item.statement))
         if report.verified:
             reason = doubt(item) or await self._leak(item)

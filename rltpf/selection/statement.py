@@ -8,8 +8,9 @@ problem of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from rltpf.prover.lean_text import scan
 from rltpf.prover.slots import names
@@ -22,6 +23,9 @@ _PROOF = re.compile(r"\s*(?:by\s+)?sorry\s*")
 _IMPORT = re.compile(r"\s*import\s+[\w.]+[ \t]*(?:\n|$)")
 _BRACKETS = dict(zip("([{⟨⦃⌊⌈", ")]}⟩⦄⌋⌉", strict=True))
 EQUALITIES = names("= ↔ <->")
+_EQUIVALENCES = names("↔ <-> Iff")
+_LESS, _GREATER = names("< ≤ <="), names("> ≥ >=")
+_PROPERTIES = names("∈ ∣")
 # What may stand beside a whole operand: before it, and after it.
 _BESIDE = EQUALITIES | names(r"< > ≤ ≥ <= >= ∈ ∧ ∨ /\ \/ ¬ → -> : := ; ,")
 _BEFORE = _BESIDE | names("( { [ ⟨")
@@ -138,23 +142,56 @@ def holds(statement: Statement, answer: str) -> bool:
 
     It has not where it stands in one of two alternatives or is denied, which claims another thing.
     """
+    return any(True for _ in _held(statement, answer))
+
+
+def bounds(statement: Statement, answer: str) -> bool:
+    """Whether the goal claims no more of the answer than a bound, or another property that many numbers have.
+
+    `x ≤ 50` is true with 51, too. `x ≤ 50 ∧ 50 ≤ x` is not, nor `x ≤ 50 ↔ p x`.
+    """
+    if {token.text for token in statement.tokens} & _EQUIVALENCES:
+        return False
+    kinds = {_property(before, after) for before, after in _held(statement, answer)}
+    return len(kinds) == 1 and "" not in kinds
+
+
+def _property(before: str, after: str) -> str:
+    """What is claimed of the operand between these tokens; empty for an equation, or what is not known."""
+    if {before, after} & EQUALITIES:
+        return ""
+    if before in _LESS or after in _GREATER:
+        return "no less"
+    return "no more" if before in _GREATER or after in _LESS else after if after in _PROPERTIES else ""
+
+
+def _held(statement: Statement, answer: str) -> Iterator[tuple[str, str]]:
+    """The tokens beside each whole operand of the goal that is the answer, as far as it is claimed outright."""
     value, tokens = arithmetic.value(answer), statement.tokens
     if value is None:
-        return any(
-            _is_outright([t for t in tokens if t.end <= place.start], [t for t in tokens if t.start >= place.end])
+        found = [
+            (sum(t.end <= place.start for t in tokens), sum(t.end <= place.end for t in tokens) - 1)
             for place in places(statement, answer)
-        )
+        ]
+    else:
+        found = _of_value(statement, value)
+    for first, last in found:
+        if _is_outright(tokens[:first], tokens[last + 1 :]):
+            yield tokens[first - 1].text if first else ":", tokens[last + 1].text if last + 1 < len(tokens) else ":="
+
+
+def _of_value(statement: Statement, value: Fraction) -> list[tuple[int, int]]:
+    """The first and last tokens of the goal's whole operands of a value that are not denied."""
+    tokens, found = statement.tokens, []
     for first, token in enumerate(tokens):
         before = tokens[first - 1].text if first else ":"
         if not _may_precede(before, token.text) or _is_denied(tokens[:first]):
             continue
         for last in range(first, min(len(tokens), first + _LONGEST_OPERAND)):
             after = tokens[last + 1].text if last + 1 < len(tokens) else ":="
-            if after not in _AFTER or arithmetic.value(statement.text[token.start : tokens[last].end]) != value:
-                continue
-            if _is_outright(tokens[:first], tokens[last + 1 :]):
-                return True
-    return False
+            if after in _AFTER and arithmetic.value(statement.text[token.start : tokens[last].end]) == value:
+                found.append((first, last))
+    return found
 
 
 def _may_precede(before: str, first: str) -> bool:

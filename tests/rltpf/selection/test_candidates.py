@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltpf.selection.candidates import ranked, term, value_of
+from rltpf.selection.candidates import ranked, term, units_differ, value_of, values_of, without_repeats
 
 # Of FormalMath500: the golds that begin with `-`, and those with digits before a sign that numbers a list.
 GOLDS = [
@@ -124,6 +124,31 @@ def test_terms(candidate: str, lean: str | None) -> None:
 )
 def test_values(one: str, other: str, same: bool) -> None:
     assert (value_of(one) == value_of(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("candidates", "differ"),
+    [
+        (["5\\text{ cm}", "6\\text{ cm}", "7"], False),
+        (["5\\text{ cm}", "5\\text{ m}"], True),
+        (["1\\text{ inch}", "2\\text{ inches}"], False),
+        (["1\\text{ hour}", "2 \\mathrm{hours.}"], False),
+        (["5\\text{ m}", "5\\text{ m}^2"], True),
+        (["90^\\circ", "45°", "1\\text{ degree}"], False),
+        (["\\$5", "$6", "7\\text{ dollars}"], False),
+        (["\\$5", "500\\text{ cents}"], True),
+        (["5", "6"], False),
+    ],
+)
+def test_units(candidates: list[str], differ: bool) -> None:
+    assert units_differ(candidates) is differ
+
+
+def test_where_units_differ_they_are_part_of_the_answer() -> None:
+    candidates = ["5\\text{ cm}", "5\\text{ m}", "5.0\\text{ m}"]
+    assert without_repeats(candidates) == candidates[:2]
+    assert without_repeats(candidates[1:]) == candidates[1:2]
+    assert values_of(["5", "5\\text{ m}"]) == ["5", "5"]
 
 
 @given(st.text(max_size=40))

@@ -139,3 +139,24 @@ def test_what_depends_on_the_calls_before_is_no_function() -> None:
     code = "calls = []\ndef fill_answer(answer):\n    calls.append(answer)\n    return f'p = {5 + len(calls)}'"
     with pytest.raises(FillError, match="another text each time"):
         fill(TUPLE, "(6, 31, -1)", Fill(original_local_block="p = 6", fill_answer_code=code), ["(1,2,3)", "(4,5,6)"])
+
+
+@pytest.mark.parametrize(
+    ("candidates", "goals"),
+    [
+        # All of one kind: the function need not read it.
+        (["[1,2]", "[-1,2]"], ["S = Icc 1 2", "S = Icc -1 2"]),
+        (["(1,2]", "[1,2]"], [None, None]),
+        (["(1,2]", "[4,5]"], [None, None]),
+    ],
+)
+def test_brackets_are_part_of_an_answer_where_they_vary(candidates: list[str], goals: list[str | None]) -> None:
+    statement = read_statement("theorem t : S = Icc 0 3 := by sorry")
+    code = "def fill_answer(answer):\n    return 'Icc ' + answer[1:-1].replace(',', ' ')"
+    reply = Fill(original_local_block="Icc 0 3", fill_answer_code=code)
+    if not any(goals):
+        with pytest.raises(FillError, match="same text for"):
+            fill(statement, "[0,3]", reply, candidates)
+    else:
+        found = fill(statement, "[0,3]", reply, candidates)
+        assert [text and text.removeprefix("theorem t : ") for text in found] == goals

@@ -9,6 +9,7 @@ import pytest
 
 from rltpf.prover.prover import Prover
 from rltpf.selection.candidates import term, value_of, without_repeats
+from rltpf.selection.credit import is_clear
 from tests.rltpf.selection.test_selector import EGGS, Scripted, formalising, outcomes, select
 
 FILL = "def fill_answer(answer):\n    return f'left = {answer}'"
@@ -113,6 +114,135 @@ def test_statements_that_prove_too_much(
         rewriter=lambda prompt: "none",
     )
     assert [item.proof for item in select(prover, model, candidates).judged] == proofs
+
+
+MIXED = r"'{} * ({} / {})'.format(*re.findall(r'\d+', answer)) if 'c' in answer else answer.replace('/', ' / ')"
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(
+    ("given", "goal", "block", "code", "candidates", "proofs"),
+    [
+        # A sign that the function drops: the statement of (5, 8) is proved.
+        (
+            "(x y : Int) (h : x = 5) (k : y = 8)",
+            "x = 6 ∧ y = 31",
+            "x = 6 ∧ y = 31",
+            r"'x = {} ∧ y = {}'.format(*re.findall(r'\d+', answer))",
+            ["(6, 31)", "(-5, 8)", "(5, 8)", "(5, 7)"],
+            # (-5, 8) and (5, 8) have the same text, and are formalised by themselves; the last is refuted.
+            ["refuted", "open", "open", "refuted"],
+        ),
+        (
+            "(x y : Int) (h : x = 5) (k : y = 8)",
+            "x = 6 ∧ y = 31",
+            "x = 6 ∧ y = 31",
+            r"'x = {} ∧ y = {}'.format(*re.findall(r'\d+', answer))",
+            ["(6, 31)", "(-5, 8)", "(-5, 7)"],
+            ["refuted", "open", "open"],
+        ),
+        # A part that it does not read.
+        (
+            "(x y : Int) (h : x = 5) (k : y = 31)",
+            "x = 6 ∧ y = 31",
+            "x = 6",
+            r"'x = ' + re.findall(r'-?\d+', answer)[0]",
+            ["(6, 31)", "(5, 5)", "(7, 31)"],
+            ["refuted", "open", "refuted"],
+        ),
+        # What has no one meaning is neither proved nor refuted: half of 5 is 2½, and of 2 no 2 * ½.
+        (
+            "(x : Rat) (h : 2 * x = 5)",
+            "x = 1 / 3",
+            "1 / 3",
+            MIXED,
+            ["1/3", "2\\frac{1}{2}"],
+            ["refuted", "open"],
+        ),
+        (
+            "(x : Rat) (h : 2 * x = 2)",
+            "x = 1 / 3",
+            "1 / 3",
+            MIXED,
+            ["1/3", "2\\frac{1}{2}"],
+            ["refuted", "open"],
+        ),
+        (
+            "(x : Rat) (h : 2 * x = 1)",
+            "x = 3",
+            "3",
+            r"re.findall(r'\d+', answer)[0]",
+            ["3", "50\\%", "10\\text{ million}"],
+            ["refuted", "open", "open"],
+        ),
+        # 500 cm are 5 m, and neither is said by a number alone.
+        (
+            "(x : Nat) (h : x = 2 + 3)",
+            "x = 6",
+            "6",
+            "answer",
+            ["6\\text{ m}", "500\\text{ cm}", "5\\text{ m}"],
+            ["open", "open", "open"],
+        ),
+        # At most 100 is true of 10, and no answer to what it is at most.
+        (
+            "(x : Nat) (h : x + 3 ≤ 13)",
+            "x ≤ 9",
+            "9",
+            "answer",
+            ["9", "100"],
+            ["refuted", "open"],
+        ),
+        (
+            "(x : Nat) (h : x = 10)",
+            "x ≤ 9 ∧ 9 ≤ x",
+            "x ≤ 9 ∧ 9 ≤ x",
+            "f'x ≤ {answer} ∧ {answer} ≤ x'",
+            ["9", "10"],
+            ["refuted", "proved"],
+        ),
+    ],
+)
+def test_functions_that_read_a_part_of_an_answer(
+    prover: Prover, given: str, goal: str, block: str, code: str, candidates: list[str], proofs: list[str]
+) -> None:
+    """Such as a model writes that looks at the first answer alone; the formaliser states that one."""
+    model = Scripted(
+        formaliser=lambda prompt: f"```lean\ntheorem t {given} : {goal} := by sorry\n```",
+        judge=lambda prompt: {"reasons": "", "places": [1, 2] if "⟦2⟧" in prompt else [1]},
+        rewriter=lambda prompt: {
+            "original_local_block": block,
+            "fill_answer_code": f"import re\ndef fill_answer(answer):\n    return {code}",
+        },
+    )
+    assert [item.proof for item in select(prover, model, candidates).judged] == proofs
+
+
+@pytest.mark.parametrize(
+    ("candidate", "clear"),
+    [
+        ("(1, -1/2)", True),
+        ("(-\\frac{1}{2}, 3\\sqrt{2})", True),
+        ("[0, \\infty)", True),
+        ("(-∞, 3] ∪ [5, 7)", True),
+        ("\\{3, 5, 7\\}", True),
+        ("2^{10}", True),
+        ("2n + 1", True),
+        ("\\ln 2", True),
+        ("-2 + 7i", True),
+        ("yes", True),
+        ("2^{0.5}", False),
+        ("(1, 2\\frac{1}{2})", False),
+        ("1/2\\pi", False),
+        ("\\pm 3", False),
+        ("2:3", False),
+        ("50%", False),
+        ("5 or more", False),
+        ("18 dollars", False),
+    ],
+)
+def test_what_has_one_meaning(candidate: str, clear: bool) -> None:
+    assert is_clear(candidate) is clear
 
 
 @pytest.mark.lean

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rltpf.selection.statement import Place, StatementError, holds, places, read_statement, substitute
+from rltpf.selection.statement import Place, StatementError, bounds, holds, places, read_statement, substitute
 
 
 @pytest.mark.parametrize(
@@ -103,6 +103,26 @@ def test_only_a_side_of_an_equation_is_sure(source: str, answer: str, sure: list
 )
 def test_whether_a_goal_claims_the_answer(goal: str, answer: str, held: bool) -> None:
     assert holds(read_statement(f"theorem t : {goal} := by sorry"), answer) is held
+
+
+@pytest.mark.parametrize(
+    ("goal", "bounded"),
+    [
+        ("x ≤ 7", True),
+        ("7 > x", True),
+        ("∀ x ∈ S, x ≤ 7", True),
+        ("7 ∈ S", True),
+        ("x ≤ 7 ∧ y < 7", True),
+        ("x ≤ 7 ∧ 7 ≤ x", False),
+        ("7 ∈ S ∧ ∀ x ∈ S, x ≤ 7", False),
+        ("∀ x, p x ↔ x ≤ 7", False),
+        ("x = 7", False),
+        ("x ≤ y ∧ y = 7", False),
+        ("IsLeast S 7", False),
+    ],
+)
+def test_whether_a_goal_claims_a_bound_alone(goal: str, bounded: bool) -> None:
+    assert bounds(read_statement(f"theorem t : {goal} := by sorry"), "7") is bounded
 
 
 @pytest.mark.parametrize(
