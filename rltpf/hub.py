@@ -69,8 +69,10 @@ def refuse_missing_model(key: str, name: str) -> None:
 
 @contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Raises `InputError` where the body cannot load a model or a tokenizer: of files that are damaged, or of another
-    model, transformers, tokenizers, safetensors and peft raise a dozen kinds of errors, plain `Exception` among them.
+    """Raises `InputError` where the body cannot load a model, a tokenizer or a data set.
+
+    Of files that are damaged, or of another model, transformers, tokenizers, safetensors, peft and datasets raise a
+    dozen kinds of errors, plain `Exception` among them.
     """
     try:
         yield

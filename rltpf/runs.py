@@ -71,13 +71,7 @@ class RunDirectory:
         `dataset` and `plots` are removed by `begin`. Other folders stay (models trained into it, say), and so does
         everything in a folder that is no run directory.
         """
-        made = [path for path in (output_dir / _LOCK, output_dir, *output_dir.parents) if not os.path.exists(path)]
-        try:
-            output_dir.mkdir(parents=True, exist_ok=True)
-            lock = _acquire(output_dir)
-        except OSError as error:
-            _unmake(made)
-            raise InputError(f"{output_dir}: cannot be written: {error.strerror}: choose another output_dir") from None
+        lock, made = _take(output_dir)
         run = cls(output_dir, lock, made)
         try:
             run._look_around(config, command, overwrite)
@@ -179,13 +173,7 @@ class RunDirectory:
 def held(folder: Path) -> Iterator[None]:
     """Hold a folder that is no run directory for this process alone, and make it where it is missing; it is removed
     again where nothing was put into it. Raises `InputError` where it is held or cannot be written."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = _acquire(folder)
-    except OSError as error:
-        _unmake(made)
-        raise InputError(f"{folder}: cannot be written: {error.strerror}: choose another output_dir") from None
+    lock, made = _take(folder)
     try:
         yield
     finally:
@@ -229,6 +217,20 @@ def _this_start() -> dict[str, Any]:
 
 def _now() -> str:
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _take(folder: Path) -> tuple[int, list[Path]]:
+    """The lock of a folder, which is made where it is missing, and what was made for it, innermost first.
+
+    Raises `InputError` where another process holds it or it cannot be written.
+    """
+    made = [path for path in (folder / _LOCK, folder, *folder.parents) if not os.path.exists(path)]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _acquire(folder), made
+    except OSError as error:
+        _unmake(made)
+        raise InputError(f"{folder}: cannot be written: {error.strerror}: choose another output_dir") from None
 
 
 def _acquire(folder: Path) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from rltpf.datasets import is_text, load_table, read_jsonl
 from rltpf.errors import InputError
-from rltpf.hub import unreachable
+from rltpf.hub import loading, unreachable
 from rltpf.train.options import Kind, Options
 
 _ANSWERS: dict[Kind, tuple[str, ...]] = {
@@ -68,23 +68,20 @@ def _rows(options: Options, key: str, split_key: str, split: str) -> list[dict[s
         return check_rows(options.kind, name, read_jsonl(Path(name)))
     if name.endswith(_FILES) and not Path(name).is_file():
         raise InputError(f"{name}: no such file; pass --{key} with a file that exists")
-    wanted = "unpaired.jsonl" if options.kind == "kto" else f"{options.kind}.jsonl"
     if name.endswith(".csv"):
         raise InputError(f"{name}: messages cannot be in a CSV file: give {', '.join(_FILES)} or a folder")
+    wanted = "unpaired.jsonl" if options.kind == "kto" else f"{options.kind}.jsonl"
     table = load_table(key, name, options.get("dataset_config"), options.get(split_key, split), split_key, wanted)
     return check_rows(options.kind, name, _numbered(name, table))
 
 
 def _mixture(parts: Any) -> Iterable[dict[str, Any]]:
     """The rows of TRL's `datasets`."""
-    unreachable()
+    unreachable()  # without a hub the library would try it for minutes
     from trl import DatasetMixtureConfig, get_dataset
 
-    try:
+    with loading("datasets"):
         rows: Iterable[dict[str, Any]] = get_dataset(DatasetMixtureConfig(datasets=parts))["train"]
-    # The library raises a dozen kinds of errors, all of which mean that this data cannot be had.
-    except Exception as error:
-        raise InputError(f"datasets: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
     return rows
 
 
