@@ -20,6 +20,7 @@ from eval.rewrite.release import FILE as REWRITTEN
 from rltpf import pipeline
 from rltpf.datasets import is_text, read_jsonl
 from rltpf.errors import InputError
+from rltpf.hub import loading
 from rltpf.progress import Progress
 from rltpf.prover.prover import Prover
 from rltpf.prover.rows import IN_FLIGHT
@@ -89,11 +90,8 @@ def _read_folder(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """(`folder/kind: row N`, row) of a folder that `save_to_disk` wrote."""
     import datasets
 
-    try:
+    with loading(str(path)):
         sets = datasets.load_from_disk(path)
-    # The library raises a dozen kinds of errors, all of which mean that this folder is not whole.
-    except Exception as error:
-        raise InputError(f"{path}: cannot be loaded: {' '.join(str(error).split())[:300]}") from None
     for kind, rows in sets.items():
         for number, row in enumerate(rows, start=1):
             yield f"{path / kind}: row {number}", row
