@@ -8,6 +8,7 @@ from typing import Any
 from rltpf.errors import InputError
 from rltpf.hub import refuse_missing_model
 from rltpf.llm.cached import CachedModel
+from rltpf.llm.limits import RateLimit
 from rltpf.llm.model import ChatModel
 from rltpf.llm.settings import ModelConfig, Roles
 from rltpf.llm.transcript import Transcript
@@ -21,12 +22,16 @@ def build_model(config: ModelConfig, transcript: Path) -> CachedModel:
     """The configured models, each role's own, behind the transcript at this path; raises `InputError` where the config
     cannot work."""
     backends: dict[Any, ChatModel] = {}
+    limits: dict[Any, RateLimit] = {}
 
     def backend(role: str) -> ChatModel:
         own = config.for_role(role)
         key = tuple(value for name, value in own if name not in _PER_REQUEST)
         if key not in backends:
-            backends[key] = _backend(own)
+            rates = own.requests_per_minute, own.tokens_per_minute
+            # A server counts what one model is asked, by however many backends.
+            limit = limits.setdefault((own.model, own.base_url, rates), RateLimit(*rates))
+            backends[key] = _backend(own, limit)
         return backends[key]
 
     roles = {role: backend(role) for role in Roles.model_fields}
@@ -51,11 +56,11 @@ def refuse_missing_models(config: ModelConfig) -> None:
         raise InputError(*faults.values())
 
 
-def _backend(config: ModelConfig) -> ChatModel:
+def _backend(config: ModelConfig, limit: RateLimit) -> ChatModel:
     if config.backend == "openai":
         from rltpf.llm.openai import OpenAIModel
 
-        return OpenAIModel(config)
+        return OpenAIModel(config, limit)
     if config.backend == "transformers":
         from rltpf.llm.transformers import TransformersModel
 

@@ -28,6 +28,10 @@ NOTICE_INTERVAL = 60.0
 REFUSALS = 3
 
 
+class _SchemaRefused(Exception):
+    """A request with a schema was refused, by a server that has not shown yet whether it takes one."""
+
+
 @dataclass(frozen=True)
 class _Fault:
     """A try that may go better next time; `outage` where it can be the server's fault alone and not the request's."""
@@ -40,12 +44,13 @@ class _Fault:
 
 
 class OpenAIModel:
-    """A model behind an OpenAI-compatible server, asked with at most `max_concurrent` requests at once.
+    """A model behind an OpenAI-compatible server, asked with at most `max_concurrent` requests at once, as fast as
+    `limit` lets them pass (None: one of its own, at the config's rates).
 
     Retries are ours and not the client's, so that Retry-After, cut replies and empty replies are all treated alike.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, limit: RateLimit | None = None) -> None:
         from openai import AsyncOpenAI
 
         url = config.base_url or os.environ.get("OPENAI_BASE_URL")
@@ -63,7 +68,7 @@ class OpenAIModel:
             raise InputError(f"llm: the proxy in the environment cannot be used: {error}") from None
         self._config = config
         self._slots = asyncio.Semaphore(config.max_concurrent)
-        self._limit = RateLimit(config.requests_per_minute, config.tokens_per_minute)
+        self._limit = limit or RateLimit(config.requests_per_minute, config.tokens_per_minute)
         self._schemas: bool | None = None
         """Whether the server takes `response_format`; None until it has shown it."""
         self._last_success = -1.0
@@ -77,10 +82,13 @@ class OpenAIModel:
         for number in range(self._config.retries + 1):
             if faults:
                 await asyncio.sleep(_wait(number, faults[-1].retry_after))
-            await self._limit.acquire(tokens)
             refused = len(faults) >= REFUSALS and all(fault.status == 500 for fault in faults[-REFUSALS:])
-            async with self._slots:
-                outcome = await self._try(request, without_schema=refused and self._schemas is None)
+            takes_schemas = not refused if self._schemas is None else self._schemas
+            try:
+                outcome = await self._try(request, tokens, with_schema=request.schema is not None and takes_schemas)
+            except _SchemaRefused:
+                # For its schema, or for something else: without the schema we shall see.
+                outcome = await self._try(request, tokens, with_schema=False)
             if isinstance(outcome, Completion):
                 if used := outcome.prompt_tokens + outcome.completion_tokens:
                     self._limit.correct(tokens, used)
@@ -115,25 +123,20 @@ class OpenAIModel:
             flush=True,
         )
 
-    async def _try(self, request: Request, without_schema: bool) -> Completion | _Fault:
+    async def _try(self, request: Request, tokens: int, with_schema: bool) -> Completion | _Fault:
         import openai
 
-        with_schema = request.schema is not None and self._schemas is not False and not without_schema
+        await self._limit.acquire(tokens)
         try:
-            async with asyncio.timeout(self._config.timeout):
-                try:
-                    completion = await self._send(request, with_schema)
-                except openai.BadRequestError:
-                    if not with_schema or self._schemas:
-                        raise
-                    # Refused for its schema, or for something else: without the schema we shall see.
-                    with_schema = False
-                    completion = await self._send(request, with_schema)
+            async with self._slots, asyncio.timeout(self._config.timeout):
+                completion = await self._send(request, with_schema)
         except TimeoutError:
             return _Fault(f"time-out after {self._config.timeout:g} s", outage=True, timed_out=True)
         except openai.APIConnectionError as error:
             return _Fault(f"connection failed ({error.__cause__ or error})", outage=True)
         except openai.APIStatusError as error:
+            if isinstance(error, openai.BadRequestError) and with_schema and self._schemas is None:
+                raise _SchemaRefused from None
             return self._judge(error)
         except (ValueError, openai.OpenAIError) as error:
             return _Fault(f"a reply that is no chat completion ({' '.join(str(error).split())[:200]})", outage=False)

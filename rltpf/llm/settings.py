@@ -37,7 +37,7 @@ class ModelConfig(Config):
     max_concurrent: int = Field(16, ge=1, json_schema_extra=SAME_RESULTS)
     """Requests in flight at once."""
     requests_per_minute: float | None = Field(None, gt=0, json_schema_extra=SAME_RESULTS)
-    """Rate limit of the server behind `openai`; None: no limit. Roles with the same model and server share it."""
+    """Rate limit of the server behind `openai`; None: no limit. Roles with the same model, server, rates share it."""
     tokens_per_minute: float | None = Field(None, gt=0, json_schema_extra=SAME_RESULTS)
     """The same for prompt and reply tokens."""
     timeout: float = Field(120.0, gt=0, json_schema_extra=SAME_RESULTS)

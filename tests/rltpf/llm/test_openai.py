@@ -482,9 +482,12 @@ def test_waiting_for_a_rate_limit_is_no_time_out_and_holds_no_slot(server: Serve
     assert 0.9 <= server.times[1] - server.times[0] <= 2.0
 
 
-def test_every_try_draws_from_the_rate_limit(server: Server) -> None:
-    server.script = [(500, "oops", {})]
-    assert ask(server, ASK, requests_per_minute=60) == [Completion("4", "stop", 11, 2)]
+@pytest.mark.parametrize(
+    ("asked", "first"), [(ASK, (500, "oops", {})), (with_schema(), (400, "response_format is not supported", {}))]
+)
+def test_every_try_draws_from_the_rate_limit(server: Server, asked: Request, first: tuple[Any, ...]) -> None:
+    server.script = [first]
+    assert ask(server, asked, requests_per_minute=60) == [Completion("4", "stop", 11, 2)]
     assert server.times[1] - server.times[0] >= 0.9
 
 

@@ -14,6 +14,7 @@ from rltpf import llm
 from rltpf.config import Config, Option, describe, dump, load, result_settings
 from rltpf.errors import InputError
 from rltpf.llm import build_model
+from rltpf.llm.limits import RateLimit
 from rltpf.llm.model import Completion, Message, Request, Sampling
 from rltpf.llm.settings import LLMConfig, ModelConfig
 from rltpf.llm.transcript import request_key
@@ -100,9 +101,11 @@ class Named:
     """Answers with the name of the model and server that was asked."""
 
     made: list[ModelConfig]
+    limits: list[RateLimit]
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, limit: RateLimit) -> None:
         self.made.append(config)
+        self.limits.append(limit)
         self.name = config.model
         self._reply = f"{config.model} at {config.base_url}"
 
@@ -113,9 +116,14 @@ class Named:
         self.made.pop()
 
 
-def test_requests_are_routed_by_role_behind_one_transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def watch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm, "_backend", Named)
     monkeypatch.setattr(Named, "made", [], raising=False)
+    monkeypatch.setattr(Named, "limits", [], raising=False)
+
+
+def test_requests_are_routed_by_role_behind_one_transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch(monkeypatch)
     config = read(tmp_path)
 
     async def ask(*roles: str) -> list[Completion]:
@@ -148,15 +156,24 @@ def test_requests_are_routed_by_role_behind_one_transcript(tmp_path: Path, monke
 
 
 def test_roles_that_differ_in_their_sampling_share_a_backend(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "_backend", Named)
-    monkeypatch.setattr(Named, "made", [], raising=False)
+    watch(monkeypatch)
     roles = "{judge: {temperature: 0, top_p: 0.5, max_tokens: 9}, solver: {model: m}}"
     build_model(read(tmp_path, f"llm: {{model: m, roles: {roles}}}"), tmp_path / "t.jsonl")
     assert len(Named.made) == 1
 
 
+def test_roles_with_the_same_model_server_and_rates_share_a_rate_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch(monkeypatch)
+    roles = "{judge: {retries: 1}, solver: {timeout: 9}, prover: {model: n}, rewriter: {requests_per_minute: 6}}"
+    build_model(read(tmp_path, f"llm: {{model: m, requests_per_minute: 60, roles: {roles}}}"), tmp_path / "t.jsonl")
+    asked = {(config.model, config.retries, config.timeout, config.requests_per_minute) for config in Named.made}
+    assert asked == {("m", 6, 120, 60), ("m", 1, 120, 60), ("m", 6, 9, 60), ("n", 6, 120, 60), ("m", 6, 120, 6)}
+    assert len(set(Named.limits)) == 3
+
+
 def test_a_run_with_two_models_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Named, "made", [], raising=False)
     requests = [Request(role, (Message("user", role),)) for role in ("judge", "solver")]
 
     async def ask(config: LLMConfig, transcript: Path) -> list[str]:
@@ -167,7 +184,7 @@ def test_a_run_with_two_models_is_replayed(tmp_path: Path, monkeypatch: pytest.M
 
     config = read(tmp_path, "llm: {model: a, roles: {judge: {model: b}}}")
     with monkeypatch.context() as patched:
-        patched.setattr(llm, "_backend", Named)
+        watch(patched)
         live = asyncio.run(ask(config, tmp_path / "t.jsonl"))
     text = f"llm: {{model: a, backend: replay, transcript: {tmp_path}/t.jsonl, roles: {{judge: {{model: b}}}}}}"
     assert asyncio.run(ask(read(tmp_path, text), tmp_path / "new.jsonl")) == live == ["b at None", "a at None"]
