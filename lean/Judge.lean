@@ -1384,7 +1384,7 @@ partial def unwritten? (parts : Array Expr) (i : Nat) (w : Written) : Option Exp
     | some _ => unwritten? parts (i + 1) w
     | none => some e
 
-/-- Writes expressions, the last one first, each after its parts. Not by recursion: a long proof is deeper than the stack. -/
+/-- Writes expressions, the last one first, each after its parts. Not by recursion: a long proof may be deeper than the stack. -/
 partial def writeExprs (todo : Array Expr) (w : Written) : Written :=
   match todo[todo.size - 1]? with
   | none => w
@@ -1480,7 +1480,7 @@ def written (s : Statement) (env : Environment) : String :=
   let w := writeAll s.base.env env (newNames s.base.env env) 0 {}
   (Json.mkObj [("theorem", nameJson s.name), ("rows", Json.arr w.rows), ("declarations", Json.arr w.declarations)]).compress
 
-/-! Reading. A text that is none of these throws, and is no verdict. -/
+/-! Reading. A text that is none of these throws: the statement's is no verdict then, a submission's is refused (see `replay`). -/
 
 def item (j : Json) (i : Nat) : IO Json :=
   match j with
