@@ -15,7 +15,7 @@ from typing import Any
 
 from rltpf.datasets import is_text, load_table, read_jsonl
 from rltpf.errors import InputError
-from rltpf.hub import loading, unreachable
+from rltpf.hub import unreachable
 from rltpf.train.options import Kind, Options
 
 _ANSWERS: dict[Kind, tuple[str, ...]] = {
@@ -36,7 +36,10 @@ _SHOWN = 20  # faults printed before "and N more"
 def training_rows(options: Options) -> list[dict[str, Any]]:
     """The checked rows of `dataset_name` (or of the mixture `datasets`), with only the columns that are trained on."""
     if options.get("datasets"):
-        return check_rows(options.kind, "datasets", _numbered("datasets", _mixture(options.get("datasets"))))
+        unreachable()  # without a hub the library would try it for minutes
+        from rltpf.train.trainers import load_mixture  # brings torch
+
+        return check_rows(options.kind, "datasets", _numbered("datasets", load_mixture(options.get("datasets"))))
     return _rows(options, "dataset_name", "dataset_train_split", "train")
 
 
@@ -73,16 +76,6 @@ def _rows(options: Options, key: str, split_key: str, split: str) -> list[dict[s
     wanted = "unpaired.jsonl" if options.kind == "kto" else f"{options.kind}.jsonl"
     table = load_table(key, name, options.get("dataset_config"), options.get(split_key, split), split_key, wanted)
     return check_rows(options.kind, name, _numbered(name, table))
-
-
-def _mixture(parts: Any) -> Iterable[dict[str, Any]]:
-    """The rows of TRL's `datasets`."""
-    unreachable()  # without a hub the library would try it for minutes
-    from trl import DatasetMixtureConfig, get_dataset
-
-    with loading("datasets"):
-        rows: Iterable[dict[str, Any]] = get_dataset(DatasetMixtureConfig(datasets=parts))["train"]
-    return rows
 
 
 def _numbered(name: str, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:

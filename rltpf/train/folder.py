@@ -143,6 +143,14 @@ class RunFolder:
                 f"{self.path} holds a run with other settings or data: {'; '.join(differ)}. "
                 "Pick another --output_dir, or start again with --overwrite_output_dir true"
             )
+        there, here = earlier["world_size"], self.state["world_size"]
+        # Another number makes other batches: fewer or more steps, and rows trained on twice or never.
+        if there != here and not earlier["finished"] and self._checkpoints():
+            raise InputError(
+                f"{self.path} holds a run that is not finished, of {there} process{'es' if there > 1 else ''} where "
+                f"this is one of {here}. Launch {there} (accelerate's --num_processes), or start again with "
+                "--overwrite_output_dir true"
+            )
 
 
 def check_start(options: Options) -> None:
@@ -153,6 +161,10 @@ def check_start(options: Options) -> None:
             raise InputError(f"{key} {name}: no such folder; train the stage before, or give its output_dir")
         if name:
             refuse_folder_without_model(key, name)
+    adapter = Path(options.get("adapter_name_or_path") or "")
+    for file in ("adapter_config.json", "adapter_model.*"):
+        if options.get("adapter_name_or_path") and adapter.is_dir() and not any(adapter.glob(file)):
+            raise InputError(f"adapter_name_or_path {adapter}: no {file} there; give the output_dir of a LoRA run")
 
 
 def base_of(model: str) -> str:

@@ -16,6 +16,7 @@ import sys
 import time
 import warnings
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -88,6 +89,15 @@ def parse(options: Options) -> Arguments:
     return Arguments(training, model, adapter)
 
 
+def load_mixture(parts: Any) -> Iterable[dict[str, Any]]:
+    """The training rows of TRL's `datasets`."""
+    from trl import DatasetMixtureConfig, get_dataset
+
+    with loading("datasets"):
+        rows: Iterable[dict[str, Any]] = get_dataset(DatasetMixtureConfig(datasets=parts))["train"]
+    return rows
+
+
 def load_tokenizer(options: Options) -> Any:
     """The tokenizer: the starting adapter's where it brings one, since SFT may have changed the template."""
     quieten()
@@ -137,8 +147,6 @@ def load_model(arguments: Arguments) -> Any:
     if adapter is None:
         training.model_init_kwargs = kwargs
         return model.model_name_or_path
-    if Path(adapter).is_dir() and not Path(adapter, "adapter_config.json").is_file():
-        raise InputError(f"adapter_name_or_path {adapter}: no adapter_config.json there; give an SFT run's output_dir")
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 

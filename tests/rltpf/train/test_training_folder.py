@@ -9,7 +9,7 @@ import pytest
 from training_rows import sft_row, write_rows
 
 from rltpf.errors import InputError
-from rltpf.train.folder import RunFolder
+from rltpf.train.folder import RunFolder, check_start
 from rltpf.train.options import Options
 
 
@@ -60,6 +60,26 @@ def test_other_data_under_the_same_name_is_refused(options: Options) -> None:
         RunFolder(options)
 
 
+def test_another_number_of_processes_goes_on_with_no_checkpoint(
+    options: Options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    started = RunFolder(options)
+    started.start()
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    RunFolder(options)
+    add_checkpoint(options, 3)
+    with pytest.raises(InputError) as caught:
+        RunFolder(options)
+    assert caught.value.faults == (
+        f"{started.path} holds a run that is not finished, of 2 processes where this is one of 1. Launch 2 "
+        "(accelerate's --num_processes), or start again with --overwrite_output_dir true",
+    )
+    RunFolder(changed(options, overwrite_output_dir=True))
+    started.finish([])
+    assert RunFolder(options).finished
+
+
 def test_newest_complete_checkpoint_is_taken(options: Options) -> None:
     folder = RunFolder(options)
     assert folder.checkpoint() is None
@@ -84,3 +104,15 @@ def test_a_file_in_the_place_of_the_folder_is_a_clear_fault(options: Options) ->
     Path(options.get("output_dir")).write_text("")
     with pytest.raises(InputError, match="out: Not a directory: pick another --output_dir"):
         RunFolder(options)
+
+
+def test_an_adapter_folder_that_lacks_a_file_is_refused_by_its_name(options: Options, tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    adapter = changed(options, adapter_name_or_path=str(tmp_path))
+    with pytest.raises(InputError, match=r"no adapter_model\.\* there; give the output_dir of a LoRA run"):
+        check_start(adapter)
+    (tmp_path / "adapter_model.safetensors").touch()
+    check_start(adapter)
+    (tmp_path / "adapter_config.json").rename(tmp_path / "config.json")
+    with pytest.raises(InputError, match=r"no adapter_config\.json there"):
+        check_start(adapter)
