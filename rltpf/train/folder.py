@@ -161,10 +161,15 @@ def check_start(options: Options) -> None:
             raise InputError(f"{key} {name}: no such folder; train the stage before, or give its output_dir")
         if name:
             refuse_folder_without_model(key, name)
-    adapter = Path(options.get("adapter_name_or_path") or "")
+    if (adapter := options.get("adapter_name_or_path")) and Path(adapter).is_dir():
+        refuse_incomplete_adapter(f"adapter_name_or_path {adapter}", Path(adapter))
+
+
+def refuse_incomplete_adapter(what: str, folder: Path) -> None:
+    """Raise `InputError` where a folder lacks a file of a LoRA adapter; `what` says in the error which folder it is."""
     for file in ("adapter_config.json", "adapter_model.*"):
-        if options.get("adapter_name_or_path") and adapter.is_dir() and not any(adapter.glob(file)):
-            raise InputError(f"adapter_name_or_path {adapter}: no {file} there; give the output_dir of a LoRA run")
+        if not any(folder.glob(file)):
+            raise InputError(f"{what}: no {file} there: give the output_dir of a LoRA run")
 
 
 def base_of(model: str) -> str:

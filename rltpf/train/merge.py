@@ -21,6 +21,7 @@ import yaml
 from rltpf.errors import InputError
 from rltpf.hub import loading, refuse_missing_model
 from rltpf.journal import room_in
+from rltpf.train.folder import refuse_incomplete_adapter
 
 
 def register(kinds: Any) -> None:
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace, overrides: list[str]) -> int:
 
 def merge(adapter: Path, output: Path) -> None:
     """Write the merged model to `output`, which appears when it is complete; raises `InputError`."""
+    refuse_incomplete_adapter(str(adapter), adapter)
     base = _base(adapter)
     if output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise InputError(f"{output}: is there already and is no empty folder: choose another --output")
@@ -89,9 +91,7 @@ def _base(adapter: Path) -> _Base:
     place = adapter / "adapter_config.json"
     try:
         config = json.loads(place.read_text(encoding="utf-8"))
-    except OSError:
-        raise InputError(f"{adapter}: no adapter_config.json there: give the output_dir of a LoRA run") from None
-    except ValueError:
+    except (OSError, ValueError):
         config = None
     if not isinstance(config, dict) or not isinstance(config.get("base_model_name_or_path"), str):
         raise InputError(f"{place}: is damaged, or names no base model: copy the adapter's folder anew")

@@ -109,7 +109,7 @@ def test_a_file_in_the_place_of_the_folder_is_a_clear_fault(options: Options) ->
 def test_an_adapter_folder_that_lacks_a_file_is_refused_by_its_name(options: Options, tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text("{}")
     adapter = changed(options, adapter_name_or_path=str(tmp_path))
-    with pytest.raises(InputError, match=r"no adapter_model\.\* there; give the output_dir of a LoRA run"):
+    with pytest.raises(InputError, match=r"no adapter_model\.\* there: give the output_dir of a LoRA run"):
         check_start(adapter)
     (tmp_path / "adapter_model.safetensors").touch()
     check_start(adapter)
