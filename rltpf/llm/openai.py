@@ -202,7 +202,11 @@ class OpenAIModel:
 def _logprobs(choice: Any) -> tuple[tuple[str, float], ...] | None:
     """The tokens of a reply with their log-probabilities; None where the server sent none."""
     content = getattr(getattr(choice, "logprobs", None), "content", None)
-    return tuple((token.token, token.logprob) for token in content) if content else None
+    tokens = tuple((token.token, token.logprob) for token in content or ())
+    # vLLM names the token that ended the reply too, OpenAI does not.
+    if "".join(token for token, _ in tokens[:-1]) == choice.message.content:
+        tokens = tokens[:-1]
+    return tokens or None
 
 
 def _wait(number: int, retry_after: float | None) -> float:

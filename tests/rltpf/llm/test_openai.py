@@ -435,12 +435,14 @@ def with_logprobs() -> Request:
     return Request("judge", ASK.messages, Sampling(0.5, 0.9, 7, 3, logprobs=True))
 
 
-def test_logprobs_are_asked_for_and_read(server: Server) -> None:
+@pytest.mark.parametrize("ending", [[], [{"token": "<|im_end|>", "logprob": -1}], [{"token": "", "logprob": -1}]])
+def test_logprobs_are_asked_for_and_read(server: Server, ending: list[dict[str, Any]]) -> None:
     good = reply("4!")
     good["choices"][0]["logprobs"] = {
         "content": [
             {"token": "4", "logprob": -0.25, "bytes": [52], "top_logprobs": []},
             {"token": "!", "logprob": 0, "bytes": None, "top_logprobs": []},
+            *ending,
         ]
     }
     server.script = [good, good]
