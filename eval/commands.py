@@ -167,11 +167,12 @@ def run_report(args: argparse.Namespace, overrides: list[str]) -> int:
         raise InputError("--output is for several runs: the report of one is in its own folder")
     if args.report_to == "wandb":
         tracking.check()
-        for run in map(comparison.read, folders):
+    runs = [comparison.read(folder) for folder in folders] if side_by_side or args.report_to == "wandb" else []
+    if args.report_to == "wandb":
+        for run in runs:
             for name in publish(run):
                 print(f"W&B: {name}")
     if side_by_side:
-        runs = [comparison.read(folder) for folder in folders]
         print(comparison.table(runs))
         if args.output:
             print(f"\ncomparison: {comparison.write(runs, Path(args.output))}")

@@ -115,18 +115,20 @@ def run_rates(args: argparse.Namespace, overrides: list[str]) -> int:
     from pathlib import Path
 
     from eval.quality import pages, plots
-    from eval.quality.runs import named_folders, read_metrics
+    from eval.quality.runs import named_folders, read_metrics, read_runs
     from rltpf.cli import refuse_overrides
 
     refuse_overrides(overrides)
-    metrics = read_metrics(named_folders(args.runs))
+    folders = named_folders(args.runs)
+    metrics = read_metrics(folders)
+    notes = pages.different_problems(read_runs(folders))
     output = Path(args.output)
     output.mkdir(parents=True, exist_ok=True)
     plots.draw_generation(metrics, output / "generation.png")
     if any(found["levels"][0]["pass"] for found in metrics.values()):
         plots.draw_passes(metrics, output / "passes.png")
-    (output / "rates.md").write_text(pages.rates(metrics), encoding="utf-8")
-    print(output / "rates.md")
+    (output / "rates.md").write_text(pages.rates(metrics, notes), encoding="utf-8")
+    print(output / "rates.md", *notes, sep="\n")
     return 0
 
 

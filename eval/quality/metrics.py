@@ -72,6 +72,14 @@ def lacking(runs: Runs) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
+def others(runs: Runs) -> dict[str, tuple[int, int]]:
+    """For each run that was not tried on the first one's problems, how many of them it was tried on, and how many
+    others."""
+    tried = {name: {candidate.id for candidate in candidates} for name, candidates in runs.items()}
+    first = next(iter(tried.values()))
+    return {name: (len(ids & first), len(ids - first)) for name, ids in tried.items() if ids != first}
+
+
 def row(counts: Mapping[str, int]) -> list[Any]:
     """Numbers of a line of table 1: problems, new ones, those judged, those with an unreadable reply; then the criteria
     and the generation rate in percent, None of nothing."""

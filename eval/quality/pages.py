@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.quality.metrics import row
+from eval.quality.metrics import others, row
+from eval.quality.runs import Runs
 from rltpf import markdown as md
 
 _SETS = {"full": "All problems", "subset": "Problems that {first} rewrote"}
@@ -38,8 +39,18 @@ def quality(
     return "\n\n".join(parts) + "\n"
 
 
-def rates(metrics: Mapping[str, Mapping[str, Any]]) -> str:
-    """Generation rates by stratum, and with each number of proofs."""
+def different_problems(runs: Runs) -> list[str]:
+    """A line for each run whose rates are not of the first one's problems."""
+    first, candidates = next(iter(runs.items()))
+    return [
+        f"{name} was tried on {same} of the {len(candidates)} problems of {first} and on {more} others: their rates "
+        "differ by the problems too"
+        for name, (same, more) in others(runs).items()
+    ]
+
+
+def rates(metrics: Mapping[str, Mapping[str, Any]], notes: Sequence[str]) -> str:
+    """Generation rates by stratum, and with each number of proofs; `notes` say what makes them differ."""
     passes = max(len(level["pass"]) for found in metrics.values() for level in found["levels"])
     rows = [
         (
@@ -56,7 +67,7 @@ def rates(metrics: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     header = ("run", "stratum", "sampled", "retained", "rate, %", *(f"pass@{k}, %" for k in range(1, passes + 1)))
     plots = "![Generation rates](generation.png)" + ("\n\n![Rates by number of proofs](passes.png)" if passes else "")
-    return f"# Generation rates\n\n{md.table(header, rows)}\n\n{plots}\n"
+    return "\n\n".join(["# Generation rates", md.table(header, rows), *map(md.text, notes), plots]) + "\n"
 
 
 def agreement(rows: Sequence[Sequence[Any]]) -> str:

@@ -95,14 +95,17 @@ def test_runs_are_judged_once_and_people_can_check_it(
     assert "| all | all | 4 | 75.00 | 75.00 | 50.00 |" in table
 
 
-def test_rates_of_runs_are_drawn_side_by_side(tmp_path: Path) -> None:
+def test_rates_of_runs_are_drawn_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     level = {"level": "1", "sampled": 8, "retained": 4, "generation_rate": 0.5, "pass": [0.25, 0.5]}
     other = {"levels": [{**level, "level": "$2$", "pass": []}]}
-    for name, metrics in (("_one", {"levels": [level]}), ("$x^$", other)):
-        (tmp_path / name).mkdir()
+    runs = written(tmp_path, {"_one": RUNS["repro"], "$x^$": RUNS["repro"], "two": RUNS["varbench"][1:]})
+    for name, metrics in (("_one", {"levels": [level]}), ("$x^$", other), ("two", other)):
         (tmp_path / name / "metrics.json").write_text(json.dumps(metrics))
-    runs = [f"{name}={tmp_path / name}" for name in ("_one", "$x^$")]
     assert main(["quality", "rates", *runs, "--output", str(tmp_path / "rates")]) == 0
+    page = tmp_path / "rates" / "rates.md"
+    line = "two was tried on 2 of the 3 problems of _one and on 0 others: their rates differ by the problems too"
+    assert capsys.readouterr().out == f"{page}\n{line}\n"
+    assert line.replace("_", "\\_") in page.read_text()
     assert sorted(path.name for path in (tmp_path / "rates").iterdir()) == ["generation.png", "passes.png", "rates.md"]
     assert main(["quality", "rates", runs[1], "--output", str(tmp_path / "baseline")]) == 0
     assert sorted(path.name for path in (tmp_path / "baseline").iterdir()) == ["generation.png", "rates.md"]

@@ -107,7 +107,7 @@ def test_the_page_has_both_sets_and_the_ends() -> None:
 @pytest.mark.parametrize("passes", [[], [0.25, 0.5]])
 def test_the_page_of_rates(passes: list[float]) -> None:
     level: dict[str, Any] = {"level": "", "sampled": 8, "retained": 4, "generation_rate": 0.5, "pass": passes}
-    page = pages.rates({"one": {"levels": [level]}, "two": {"levels": [{**level, "pass": []}]}})
+    page = pages.rates({"one": {"levels": [level]}, "two": {"levels": [{**level, "pass": []}]}}, [])
     assert f"| one | all | 8 | 4 | 50.00 |{' 25.00 | 50.00 |' if passes else ''}\n" in page
     assert f"| two | all | 8 | 4 | 50.00 |{' - | - |' if passes else ''}\n" in page
     assert ("passes.png" in page) == bool(passes)
