@@ -136,6 +136,18 @@ def forge_premise(text: dict[str, Any]) -> None:
     text["declarations"].insert(0, ["axiom", ["premise"], [], text["declarations"][0][3], None, None])
 
 
+def forge_look_alike(text: dict[str, Any]) -> None:
+    """An axiom whose name only reads like that of an allowed one: a single component."""
+    declare(text, "theorem", append(text, "const", ["Classical.choice"], []))
+    text["declarations"].insert(0, ["axiom", ["Classical.choice"], [], text["declarations"][0][3], None, None])
+
+
+def forge_constructor(text: dict[str, Any]) -> None:
+    """`inductive Any : Prop | total`, with the theorem's full name."""
+    one, sort = append(text, "const", ["Any"], []), append(text, "sort", ["zero"])
+    text["declarations"] = [["inductive", [], 0, [[["Any"], sort, [[["total"], one]]]]]]
+
+
 def forge_value(text: dict[str, Any]) -> None:
     """`theorem total : 2 + 2 = 4 := 2 + 2 = 4`."""
     declare(text, "theorem", text["declarations"][0][3])
@@ -160,6 +172,8 @@ def forge_library(text: dict[str, Any]) -> None:
         (lambda text: declare(text, "axiom"), "not_a_theorem: `total` is axiom"),
         (lambda text: declare(text, "def", hints="abbrev"), "not_a_theorem: `total` is def"),
         (forge_premise, "axioms: `total` rests on `premise`"),
+        (forge_look_alike, "axioms: `total` rests on `Classical.choice`"),
+        (forge_constructor, "not_a_theorem: `total` is constructor"),
         (forge_value, "replay: total: "),
         (forge_name, "missing_theorem: "),
     ],
